@@ -1,0 +1,143 @@
+"""http_status: what a server's answer says, and what it does not say."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+from test_network import answer, server  # noqa: F401 - the fixture
+
+from truecall_py.checks import http_status
+from truecall_py.errors import Unverified
+from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.world import World
+
+CALL = ToolCall("claude-code", "PostToolUse", "mcp__deploy__publish", frozenset({"mcp"}), {})
+
+
+def look(url, world=None, **params):
+    return http_status.run({"url": url, **params}, CALL, world or World())
+
+
+@pytest.mark.parametrize("example", http_status.EXAMPLES, ids=lambda example: example["title"])
+def test_the_examples_hold(example, server):  # noqa: F811
+    """What the documentation shows is what happens."""
+    pages = {}
+    for path, (status, headers, body) in example["serve"].items():
+        pages[path] = answer(status, body, **{name.replace("-", "_"): value for name, value in headers.items()})
+    here = server(pages)
+    check = {**example["check"], "url": example["check"]["url"].replace("{port}", str(here.port))}
+    assert http_status.run(check, CALL, World()).state == example["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("status", "wanted", "state"),
+    [
+        (200, None, VERIFIED), (202, None, VERIFIED), (204, ["2xx"], VERIFIED), (202, [200], REFUTED),
+        (404, None, REFUTED), (404, [404], VERIFIED), (500, ["2xx", 404], REFUTED), (404, ["2xx", 404], VERIFIED),
+        (302, None, REFUTED), (302, ["3xx"], VERIFIED),
+    ],
+)  # fmt: skip
+def test_the_status_decides(server, status, wanted, state):  # noqa: F811
+    """A number, a class, a list; 2xx where nothing is said, and 202 is one of these."""
+    params = {} if wanted is None else {"status": wanted}
+    assert look(server(answer(status, "", Location="/x")).url, **params).state == state
+
+
+def test_a_wrong_status_is_quoted_with_its_body(server):  # noqa: F811
+    """What was found is there for the agent to read, redirects with where they lead."""
+    found = look(server(answer(503, "no database")).url)
+    assert found.found == 'status 503, body "no database"'
+    found = look(server(answer(302, "", Location="/login")).url)
+    assert found.found == 'status 302, a redirect to "/login", without a body'
+
+
+def test_fields_of_the_json_are_matched(server):  # noqa: F811
+    """Dotted paths, each with its matcher; one that is not there does not hold."""
+    here = server(answer(200, '{"status": "ok", "jobs": [{"id": 7}]}')).url
+    good = {"status": {"equals": "ok"}, "jobs.0.id": {"at_least": 7}}
+    assert look(here, json=good).state == VERIFIED
+    found = look(here, json={"status": {"equals": "ok"}, "jobs.0.id": {"equals": "7"}})
+    assert found.state == REFUTED
+    assert found.found.startswith("status 200, and jobs.0.id is 7, body")
+    assert 'the field jobs.0.id of its JSON equals "7"' in found.expected
+    assert look(here, json={"jobs.1": {"exists": True}}).state == REFUTED
+
+
+def test_an_answer_that_is_not_json_is_refuted(server):  # noqa: F811
+    """The index page of a single-page app, with 200, is not the JSON that was asked for."""
+    page = answer(200, "<!doctype html><title>App</title>", Content_Type="text/html")
+    found = look(server(page).url, json={"status": {"exists": True}})
+    assert found.state == REFUTED
+    assert found.found == 'status 200, and the answer is not JSON: "<!doctype html><title>App</title>"'
+
+
+def test_the_body_is_matched(server):  # noqa: F811
+    """The text of the answer, as a matcher sees it."""
+    here = server(answer(200, "version 42")).url
+    assert look(here, body={"contains": "42"}).state == VERIFIED
+    assert look(here, body={"contains": "43"}).state == REFUTED
+
+
+def test_a_body_that_cannot_be_read_whole_is_no_verdict(server):  # noqa: F811
+    """Too long, or compressed unasked: unverified if the body counts, and the status alone still does."""
+    long = server(answer(200, "x" * 1_200_000)).url
+    assert look(long, body={"not_contains": "error"}).state == UNVERIFIED
+    assert look(long).state == VERIFIED
+    packed = server(answer(200, "....", Content_Encoding="gzip")).url
+    assert look(packed, body={"not_contains": "error"}).state == UNVERIFIED
+
+
+def test_nothing_that_listens_is_refuted():
+    """A refused connection at a host that the contract names is an answer: it is not up."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    found = look(f"http://127.0.0.1:{port}/health")
+    assert found.state == REFUTED
+    assert found.found == f"nothing listens at 127.0.0.1:{port} (connection refused)"
+
+
+def test_redirects_are_followed_only_if_allowed(server):  # noqa: F811
+    """Up to five, and none without being told to."""
+    here = server({"/": answer(302, "", Location="/a"), "/a": answer(200, "there")}).url
+    assert look(here, body={"equals": "there"}).state == REFUTED
+    assert look(here, body={"equals": "there"}, redirects=True).state == VERIFIED
+    assert look(server(answer(302, "", Location="/")).url, redirects=True).state == REFUTED
+
+
+def test_a_redirect_to_a_metadata_address_is_no_verdict(server):  # noqa: F811
+    """Nothing is asked there, and the verdict says which rule refused."""
+    here = server(answer(302, "", Location="http://169.254.169.254/latest/meta-data/")).url
+    with pytest.raises(Unverified, match=r"169\.254\.169\.254"):
+        look(here, redirects=True)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/hostname", "http://127.0.0.1@198.51.100.1/", "http:///x"])
+def test_a_url_that_is_not_fit_is_no_verdict(url):
+    """Another scheme, a user name, no host: refused without any request."""
+    with pytest.raises(Unverified) as caught:
+        look(url)
+    assert caught.value.cause == "contract"
+
+
+def test_a_server_in_drops_is_no_verdict(server):  # noqa: F811
+    """The time of one look is the time of the whole answer."""
+
+    def drops(line, asked, self):
+        while not self.over.is_set():
+            line.sendall(b"H")
+            time.sleep(0.02)
+
+    with pytest.raises(Unverified, match="did not answer in full"):
+        look(server(drops).url, World(look=0.3))
+
+
+def test_head_and_headers_are_sent(server):  # noqa: F811
+    """Method and headers are the contract's; a header's value is not told."""
+    here = server(answer())
+    found = look(here.url, method="HEAD", headers={"Authorization": "Bearer s3cret"})
+    assert found.state == VERIFIED
+    assert here.asked[0].startswith("HEAD ")
+    assert "Bearer s3cret" in here.asked[0]
+    assert "s3cret" not in found.expected + found.found

@@ -1,0 +1,22 @@
+"""truecall: checks whether a coding agent's tool call really did what it reported.
+
+`judge(payload, contracts)` is the whole of it for other Python programs; the hook and the command line
+are thin layers over the same engine. Importing this package must stay free of any cost.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from truecall_py.judge import judge as judge
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "judge"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "judge":
+        from truecall_py.judge import judge
+
+        return judge
+    raise AttributeError(f"module 'truecall_py' has no attribute {name!r}")

@@ -1,0 +1,150 @@
+"""Whether a regular expression can take exponential time: a repetition inside a repetition, or alternatives
+in a repetition, where the same text can be matched in more than one way. An estimate for `lint`, made from
+the interpreter's own parse; never the protection itself (matching is bounded in time)."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+if sys.version_info >= (3, 11):
+    from re import _constants as codes  # type: ignore[attr-defined]
+    from re import _parser as parser  # type: ignore[attr-defined]
+else:
+    import sre_constants as codes
+    import sre_parse as parser
+
+# Every ASCII character and one for the rest: enough to see whether two sets have a character in common.
+ALPHABET = frozenset(map(chr, range(128))) | {"é"}
+CLASSES = {
+    codes.CATEGORY_DIGIT: r"\d", codes.CATEGORY_NOT_DIGIT: r"\D", codes.CATEGORY_SPACE: r"\s",
+    codes.CATEGORY_NOT_SPACE: r"\S", codes.CATEGORY_WORD: r"\w", codes.CATEGORY_NOT_WORD: r"\W",
+}  # fmt: skip
+MANY = 8  # a repetition up to fewer is not worth a word
+
+
+def hazard(pattern: str) -> bool:
+    """False also for what is not a regular expression (another rule's business)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parsed: Any = parser.parse(pattern)
+            return bad(list(parsed))
+    except (re.error, RecursionError, OverflowError):
+        return False
+
+
+def bad(items: list[Any]) -> bool:
+    return any(
+        (repeats(operation, argument) and ambiguous(list(argument[2]))) or any(map(bad, bodies(operation, argument)))
+        for operation, argument in items
+    )
+
+
+def repeats(operation: Any, argument: Any) -> bool:
+    return operation in (codes.MAX_REPEAT, codes.MIN_REPEAT) and argument[1] >= MANY
+
+
+def bodies(operation: Any, argument: Any) -> list[list[Any]]:
+    """The sequences inside one item of a parsed pattern."""
+    if operation is codes.SUBPATTERN:
+        return [list(argument[3])]
+    if operation is codes.BRANCH:
+        return [list(branch) for branch in argument[1]]
+    if operation in (codes.MAX_REPEAT, codes.MIN_REPEAT) or str(operation) == "POSSESSIVE_REPEAT":
+        return [list(argument[2])]
+    if str(operation) == "ATOMIC_GROUP":
+        return [list(argument)]
+    return [list(argument[1])] if operation in (codes.ASSERT, codes.ASSERT_NOT) else []
+
+
+def ambiguous(body: list[Any]) -> bool:
+    """Whether the body of a repetition can end at two places of the same text, or begin in two ways."""
+    body = flat(body)
+    return overlaps(body, first(body)[0])
+
+
+def flat(items: list[Any]) -> list[Any]:
+    """A sequence without its groups' brackets."""
+    found: list[Any] = []
+    for operation, argument in items:
+        found += flat(list(argument[3])) if operation is codes.SUBPATTERN else [(operation, argument)]
+    return found
+
+
+def overlaps(items: list[Any], after: set[str]) -> bool:
+    """`after` is what may follow the sequence: the body again, or the rest of what it stands in."""
+    for index, (operation, argument) in enumerate(items):
+        follows, empty = first(items[index + 1 :])
+        if empty:
+            follows = follows | after
+        if operation is codes.BRANCH:
+            branches = [flat(list(branch)) for branch in argument[1]]
+            starts = [first(branch)[0] for branch in branches]
+            if sum(map(len, starts)) > len(set().union(*starts)):
+                return True
+            if any(overlaps(branch, follows) for branch in branches):
+                return True
+        elif operation in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+            if repeats(operation, argument) and first(list(argument[2]))[0] & follows:
+                return True
+            if overlaps(flat(list(argument[2])), follows):
+                return True
+    return False
+
+
+def first(items: list[Any]) -> tuple[set[str], bool]:
+    """The characters that a sequence can begin with, and whether it can be empty."""
+    found: set[str] = set()
+    for operation, argument in items:
+        here, empty = first_of(operation, argument)
+        found |= here
+        if not empty:
+            return found, False
+    return found, True
+
+
+def first_of(operation: Any, argument: Any) -> tuple[set[str], bool]:
+    if operation is codes.LITERAL:
+        return {chr(argument) if argument < 128 else "é"}, False
+    if operation is codes.NOT_LITERAL:
+        return set(ALPHABET - {chr(argument)}), False
+    if operation is codes.ANY:
+        return set(ALPHABET - {"\n"}), False
+    if operation is codes.IN:
+        return members(argument), False
+    if operation in (codes.MAX_REPEAT, codes.MIN_REPEAT) or str(operation) == "POSSESSIVE_REPEAT":
+        here, empty = first(list(argument[2]))
+        return here, empty or argument[0] == 0
+    if operation is codes.BRANCH:
+        starts = [first(list(branch)) for branch in argument[1]]
+        return set().union(*(start for start, _ in starts)), any(empty for _, empty in starts)
+    if operation is codes.SUBPATTERN:
+        return first(list(argument[3]))
+    if str(operation) == "ATOMIC_GROUP":
+        return first(list(argument))
+    if operation in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
+        return set(), True
+    return set(), True  # a reference to a group: not known, and no reason to warn
+
+
+def members(argument: list[Any]) -> set[str]:
+    found: set[str] = set()
+    negated = False
+    for operation, value in argument:
+        if operation is codes.NEGATE:
+            negated = True
+        elif operation is codes.LITERAL:
+            found.add(chr(value) if value < 128 else "é")
+        elif operation is codes.RANGE:
+            found |= {character for character in ALPHABET if value[0] <= ord(character) <= value[1]}
+            if value[1] >= 128:
+                found.add("é")
+        elif operation is codes.CATEGORY and value in CLASSES:
+            found |= {character for character in ALPHABET if re.match(CLASSES[value], character)}
+    return set(ALPHABET) - found if negated else found

@@ -1,0 +1,123 @@
+"""command: a program ends as it should. Never a shell, and never a pass for what was printed when the exit
+code says otherwise."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.checks.outcomes import refuted, unverified, verified
+from truecall_py.fields import field
+from truecall_py.matchers import describe, holds, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Finished, Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "command"
+SUMMARY = "A program, run without a shell, ends with the exit code and the output that it should."
+FIELDS = (
+    field("run", "argv", "The program and its arguments, as a list. A program with a relative path "
+          "(`./probe.sh`) is the one in the contract's folder; a bare name is looked up in PATH.",
+          required=True, templated=True),
+    field("exit", "counts", "The exit code, or a list of those that are right.", default=0),
+    field("stdout", "matcher", "What its standard output must be.", templated=True),
+    field("stderr", "matcher", "What its standard error must be.", templated=True),
+    field("env", "map", "Variables it gets on top of the minimal environment.", templated=True),
+    field("cwd", "path", "Where it runs; default: the folder in which the call started.", templated=True),
+)  # fmt: skip
+ASSERTS = ("run",)
+EXAMPLES = (
+    {
+        "title": "the generated script is valid",
+        "files": {"deploy.sh": "echo hello\n"},
+        "check": {"run": ["sh", "-n", "deploy.sh"]},
+        "verdict": "verified",
+    },
+    {
+        "title": "it runs, and prints something else",
+        "files": {"deploy.sh": "echo hello\n"},
+        "check": {"run": ["sh", "deploy.sh"], "stdout": {"contains": "done"}},
+        "verdict": "refuted",
+    },
+    {
+        "title": "a probe of the project's own",
+        "files": {"probe.sh": "#!/bin/sh\necho 3 rows missing >&2\nexit 1\n"},
+        "executable": ["probe.sh"],
+        "check": {"run": ["./probe.sh"]},
+        "verdict": "refuted",
+    },
+)
+
+LINES = 2  # of the beginning and of the end of an output
+STREAMS = (("stdout", "its standard output"), ("stderr", "its standard error"))
+
+
+def wanted_codes(params: dict[str, Any]) -> list[int]:
+    codes = params.get("exit", 0)
+    return codes if isinstance(codes, list) else [codes]
+
+
+def written(argv: list[str]) -> str:
+    line = " ".join(argv)
+    return f"`{line if len(line) <= 160 else line[:157] + '...'}`"
+
+
+def expect(params: dict[str, Any]) -> str:
+    codes = " or ".join(map(str, wanted_codes(params)))
+    words = [f"{written(params['run'])} ends with exit code {codes}"]
+    words += [f"{what} {describe(params[name])}" for name, what in STREAMS if params.get(name)]
+    return ", ".join(words)
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected = expect(params)
+    finished = world.run(argv(params, world), params.get("env"), folder(params, world))
+    if finished.exit_code is None:
+        return unverified(expected, finished.trouble, finished.cause)
+    if finished.exit_code not in wanted_codes(params):
+        return refuted(expected, f"exit code {finished.exit_code}{output(finished)}")
+    for name, what in STREAMS:
+        matcher = params.get(name)
+        if not matcher:
+            continue
+        if finished.trouble:  # the part that decides may be the one that was dropped
+            return unverified(expected, finished.trouble, "probe")
+        if not holds(matcher, getattr(finished, name), world):
+            found = f"exit code {finished.exit_code}, {what} is {excerpt(getattr(finished, name))}"
+            return refuted(expected, found)
+    return verified(expected, f"exit code {finished.exit_code}")
+
+
+def argv(params: dict[str, Any], world: World) -> list[str]:
+    """The command. A relative path of a program starts at the contract's folder: that one was trusted, and
+    the folder of the call is the agent's choice."""
+    program, *rest = params["run"]
+    if "/" in program and not program.startswith("/") and world.project:
+        program = os.path.join(world.project, program)
+    return [program, *rest]
+
+
+def folder(params: dict[str, Any], world: World) -> str | None:
+    if params.get("cwd"):
+        return world.resolve(params["cwd"])
+    return world.base or world.project or None
+
+
+def output(finished: Finished) -> str:
+    parts = [
+        f"; {name}: {excerpt(text)}"
+        for name, text in (("stderr", finished.stderr), ("stdout", finished.stdout))
+        if text.strip()
+    ]
+    return "".join(parts)
+
+
+def excerpt(text: str) -> str:
+    """The first and the last lines of an output: what was done, and how it ended."""
+    lines = [line.rstrip() for line in text.split("\n") if line.strip()]
+    if len(lines) > 2 * LINES:
+        lines = [*lines[:LINES], "...", *lines[-LINES:]]
+    return shown("\n".join(lines), 400)

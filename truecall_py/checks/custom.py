@@ -1,0 +1,144 @@
+"""custom: a person's own check decides. Never takes anything but a clear answer for one: an exception,
+silence, noise, a time-out or a value that is neither True nor False is no verdict.
+
+The call comes as one JSON object: to a Python function as its only argument, to a program on its standard
+input. Its keys are the names of the contract format, and those that this call does not have are absent:
+`harness`, `event`, `tool`, `kind` (a sorted list), `args`, `files` (each with `path`, `action` and perhaps
+`content`), `result`, `text`, `reported`, `exit_code`, `is_error`, `cwd`, `start_cwd`, `project`, `session`,
+`duration`. Both run in the contract's folder.
+"""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.checks.outcomes import refuted, unverified, verified
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.matchers import shown
+from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "custom"
+SUMMARY = "A Python function or a program of your own looks, and answers."
+FIELDS = (
+    field("python", "text", "`checks/notes.py:note_saved`: a file, from the contract's folder, and a "
+          "function in it. It gets the call and returns True, False, or a map with `verdict` (verified, refuted, "
+          "unverified), `found` and `expected`."),
+    field("run", "argv", "A program that gets the call as JSON on standard input. It answers with such a "
+          "map as its last line, or by its exit code: 0 holds, 1 does not, any other says nothing.",
+          templated=True),
+)  # fmt: skip
+ASSERTS = ("python", "run")
+EXAMPLES = (
+    {
+        "title": "a program says by its exit code that it holds",
+        "files": {"probe.sh": "#!/bin/sh\ntest -f note.md\n", "note.md": "hello\n"},
+        "executable": ["probe.sh"],
+        "check": {"run": ["./probe.sh"]},
+        "verdict": "verified",
+    },
+    {
+        "title": "a Python function says what it found",
+        "files": {
+            "checks/notes.py": "def saved(call):\n    return {'verdict': 'refuted', 'found': 'no note'}\n",
+        },
+        "check": {"python": "checks/notes.py:saved"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "a function that fails has no verdict",
+        "files": {"checks/notes.py": "def saved(call):\n    return call['no such key']\n"},
+        "check": {"python": "checks/notes.py:saved"},
+        "verdict": "unverified",
+    },
+)
+
+LONGEST = 2000  # characters of what a person's check says
+
+
+def expect(params: dict[str, Any]) -> str:
+    if params.get("python"):
+        return f"{params['python']} says that it holds"
+    return f"`{' '.join(map(str, params.get('run') or ()))[:160]}` says that it holds"
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    if params.get("python") and params.get("run"):
+        raise Unverified("custom takes either python or run, and both are given", "contract")
+    from truecall_py.facts import as_json
+
+    plain = as_json(call, world)
+    if params.get("python"):
+        return taken(asked(params["python"], plain, world), expect(params))
+    return answered(params, plain, world)
+
+
+def asked(where: str, plain: dict[str, Any], world: World) -> dict[str, Any]:
+    """The answer of a Python function, from the slow lane."""
+    file, colon, function = where.rpartition(":")
+    if not colon or not file or not function.isidentifier():
+        raise Unverified(f"{where!r} is not written as file.py:function", "contract")
+    job: dict[str, object] = {
+        "do": "custom",
+        "file": os.path.join(world.project, file),
+        "function": function,
+        "call": plain,
+        "project": world.project,
+    }
+    return world.slow(job)
+
+
+def answered(params: dict[str, Any], plain: dict[str, Any], world: World) -> Outcome:
+    """The answer of a program: its last line, or else its exit code."""
+    from truecall_py.wire import dumps
+
+    expected = expect(params)
+    finished = world.run(params["run"], None, world.project or None, dumps(plain).encode())
+    if finished.exit_code is None:
+        return unverified(expected, finished.trouble, finished.cause)
+    said = last_line(finished.stdout)
+    code = finished.exit_code
+    if said is not None:
+        if code and said.get("verdict") == VERIFIED:
+            raise Unverified(f"it says verified and ends with exit code {code}", "contract")
+        return taken(said, expected)
+    words = (finished.stdout.strip() or finished.stderr.strip()).rpartition("\n")[2]
+    found = f"exit code {code}{', ' + shown(words) if words else ''}"
+    if code in (0, 1):
+        return refuted(expected, found) if code else verified(expected, found)
+    return unverified(expected, f"it gives no verdict: {found}", "contract")
+
+
+def last_line(output: str) -> dict[str, Any] | None:
+    """The JSON object with a verdict that the last line is, None where it is something else."""
+    line = output.rstrip().rpartition("\n")[2].strip()
+    if not line.startswith("{"):
+        return None
+    from truecall_py.wire import Refused, loads
+
+    try:
+        value = loads(line)
+    except Refused:
+        return None
+    return value if isinstance(value, dict) and "verdict" in value else None
+
+
+def taken(said: dict[str, Any], expected: str) -> Outcome:
+    """A person's verdict as an Outcome."""
+    verdict = said.get("verdict")
+    expected = str(said.get("expected") or expected)[:LONGEST]
+    found = str(said.get("found") or "")[:LONGEST]
+    if verdict == VERIFIED:
+        return verified(expected, found or "it holds")
+    if verdict == REFUTED:
+        return refuted(expected, found or "it does not hold")
+    if verdict == UNVERIFIED:
+        return unverified(expected, found or "the check itself says that it cannot tell", "probe")
+    raise Unverified(f"it answers with the verdict {shown(verdict, 60)}, which there is not", "contract")

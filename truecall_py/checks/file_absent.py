@@ -1,0 +1,73 @@
+"""file_absent: something was there and is gone. Never takes "it is not there" for proof that it was removed."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.checks.file_exists import named
+from truecall_py.checks.nearest import nearest
+from truecall_py.checks.outcomes import refuted, unverified, verified
+from truecall_py.fields import field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "file_absent"
+SUMMARY = "Nothing stands at a path any more, and something did before (a dangling link still stands there)."
+FIELDS = (
+    field("path", "path", "Where; relative to the folder in which the call started.", required=True, templated=True),
+    field("vacuous", "choice", "ok: it also counts where nothing proves that it was there before.", choices=("ok",)),
+)
+ASSERTS = ()
+EXAMPLES = (
+    {
+        "title": "gone, and idempotence is meant",
+        "files": {},
+        "check": {"path": "build", "vacuous": "ok"},
+        "verdict": "verified",
+    },
+    {
+        "title": "removed, they say",
+        "files": {"data.csv": "1,2\n"},
+        "check": {"path": "data.csv"},
+        "verdict": "refuted",
+    },
+)
+
+
+def expect(params: dict[str, Any]) -> str:
+    return f"nothing at {params['path']} any more"
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected = expect(params)
+    path = world.resolve(params["path"])
+    found = world.stat(path, follow=False)
+    if found is not None:
+        return refuted(expected, f"{named(found.st_mode)} is still at {path}")
+    if params.get("vacuous") == "ok":
+        return verified(expected, f"nothing at {path}")
+    proof = was_there(path, call, world)
+    if proof:
+        return verified(expected, f"nothing at {path}; {proof}")
+    why = f"nothing is at {path}, but nothing proves that it was there before"
+    return unverified(expected, why, "harness", nearest(path, world))
+
+
+def was_there(path: str, call: ToolCall, world: World) -> str:
+    """What proves that the path existed before the call, or ""."""
+    plain = os.path.normpath(path)
+    if any(file.action == "delete" and os.path.normpath(file.path) == plain for file in call.files):
+        return "the patch that was applied deletes it"
+    folder = os.path.dirname(plain)
+    while world.stat(folder) is None and folder != "/":
+        folder = os.path.dirname(folder)
+    # ls-tree only reads objects: it runs no hook, no filter and no fsmonitor of the repository.
+    finished = world.run(["git", "-C", folder, "ls-tree", "--name-only", "HEAD", "--", plain])
+    if finished.exit_code == 0 and finished.stdout.strip():
+        return "it is in the last commit"
+    return ""

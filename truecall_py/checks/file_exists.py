@@ -1,0 +1,202 @@
+"""file_exists: a file is there and is what it should be. Never takes a folder, a device or a differently
+spelt name for the file that was meant."""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+
+from truecall_py.checks.nearest import nearest
+from truecall_py.checks.outcomes import refuted, unverified, verified
+from truecall_py.checks.worktree import strayed
+from truecall_py.fields import field
+from truecall_py.matchers import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "file_exists"
+SUMMARY = "A file (or folder, or link) is there, with the content, size, mode or age that it should have."
+FIELDS = (
+    field("path", "path", "Where; relative to the folder in which the call started.", required=True, templated=True),
+    field("type", "choice", "What must stand there; a link counts as what it points to, unless symlink.",
+          default="file", choices=("file", "dir", "symlink", "any")),
+    field("min_size", "count", "At least this many bytes."),
+    field("max_size", "count", "At most this many bytes."),
+    field("contains", "text", "Text that is in it.", templated=True),
+    field("not_contains", "text", "Text that is not in it.", templated=True),
+    field("matches", "pattern", "A regular expression found in it."),
+    field("equals", "text", "Its whole content, byte for byte.", templated=True),
+    field("not_lost", "text",
+          "The text that was sent: refuted only where it was lost (the file is empty, as before, or cut off).",
+          templated=True),
+    field("sha256", "text", "The SHA-256 of its content, in hexadecimal.", templated=True),
+    field("mode", "octal", "Its permission bits, e.g. \"0755\"."),
+    field("newer_than", "choice", "call: it was changed after the call began.", choices=("call",)),
+    field("worktree", "choice", "own: not in the main checkout while the session works in a linked git worktree.",
+          choices=("own",)),
+)  # fmt: skip
+ASSERTS = ()
+EXAMPLES = (
+    {
+        "title": "the note holds what was sent",
+        "files": {"notes/a.md": "hello\n"},
+        "check": {"path": "notes/a.md", "contains": "hello"},
+        "verdict": "verified",
+    },
+    {
+        "title": "reported, but not there",
+        "files": {},
+        "check": {"path": "notes/a.md"},
+        "verdict": "refuted",
+    },
+)
+
+KINDS = {
+    "file": (modes.S_ISREG, "a file"),
+    "dir": (modes.S_ISDIR, "a folder"),
+    "symlink": (modes.S_ISLNK, "a symbolic link"),
+}
+NAMED = (
+    (modes.S_ISREG, "a file"),
+    (modes.S_ISDIR, "a folder"),
+    (modes.S_ISLNK, "a symbolic link"),
+    (modes.S_ISFIFO, "a named pipe"),
+    (modes.S_ISSOCK, "a socket"),
+    (modes.S_ISCHR, "a device"),
+    (modes.S_ISBLK, "a device"),
+)
+# Clocks of file systems run a few milliseconds behind, and a hook starts a little after its call ended.
+SLACK = 2.0
+
+
+def named(mode: int) -> str:
+    return next((name for test, name in NAMED if test(mode)), "something else")
+
+
+def expect(params: dict[str, Any]) -> str:
+    what = {"file": "a file", "dir": "a folder", "symlink": "a link", "any": "something"}[params.get("type", "file")]
+    words = [f"{what} at {params['path']}"]
+    for name, phrase in (
+        ("min_size", "of at least {} bytes"),
+        ("max_size", "of at most {} bytes"),
+        ("contains", "that contains {}"),
+        ("not_contains", "that does not contain {}"),
+        ("matches", "that matches {}"),
+        ("equals", "whose content is {}"),
+        ("not_lost", "that did not lose {}"),
+        ("sha256", "whose SHA-256 is {}"),
+        ("mode", "with mode {}"),
+    ):
+        if params.get(name) is not None:
+            value = params[name]
+            words.append(phrase.format(shown(value) if isinstance(value, str) and name != "mode" else value))
+    if params.get("newer_than"):
+        words.append("changed by this call")
+    return ", ".join(words)
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected = expect(params)
+    path = world.resolve(params["path"])
+    kind = params.get("type", "file")
+    found = world.stat(path, follow=kind not in ("symlink", "any"))
+    if found is None:
+        dangling = world.stat(path, follow=False)
+        what = f"a link that points to nothing at {path}" if dangling else f"nothing at {path}"
+        return refuted(expected, what, nearest(path, world))
+    if not world.spelt_exactly(path):
+        return refuted(expected, f"only a differently spelt name at {path}", nearest(path, world))
+    if kind != "any" and not KINDS[kind][0](found.st_mode):
+        return refuted(expected, f"{named(found.st_mode)} at {path}")
+    wrong = attributes(params, found)
+    if wrong:
+        return refuted(expected, f"{path} {wrong}")
+    if params.get("newer_than"):
+        started = call_start(call, world)
+        if found.st_mtime < started - SLACK:
+            age = world.wall() - found.st_mtime
+            return refuted(expected, f"{path} was last changed {age:.0f} s ago, before the call")
+        if found.st_mtime < started:
+            return unverified(expected, f"{path} was changed within {SLACK:.0f} s of the start of the call", "probe")
+    if params.get("worktree"):
+        main = strayed(path, call.cwd, world)
+        if main:
+            where = f"{path} lies in the main checkout {main}; the session works in {call.cwd}"
+            return refuted(f"{expected}, in the session's own worktree", where)
+    wrong = content(params, path, call, world)
+    if wrong:
+        return refuted(expected, wrong)
+    return verified(expected, f"{path}, {found.st_size} bytes")
+
+
+def attributes(params: dict[str, Any], found: os.stat_result) -> str:
+    size, mode = found.st_size, modes.S_IMODE(found.st_mode)
+    if params.get("min_size") is not None and size < params["min_size"]:
+        return f"has {size} bytes"
+    if params.get("max_size") is not None and size > params["max_size"]:
+        return f"has {size} bytes"
+    if params.get("mode") is not None and mode != int(params["mode"], 8):
+        return f"has mode {mode:04o}"
+    return ""
+
+
+def call_start(call: ToolCall, world: World) -> float:
+    from truecall_py.errors import Unverified
+
+    if call.duration is None:
+        raise Unverified("the harness does not say when the call began", "harness")
+    return world.wall() - call.duration
+
+
+CONTENT = ("contains", "not_contains", "matches", "equals", "not_lost", "sha256")
+
+
+def content(params: dict[str, Any], path: str, call: ToolCall, world: World) -> str:
+    """What is wrong with the content, or "" where all that was asked for holds."""
+    if not any(params.get(name) is not None for name in CONTENT):
+        return ""
+    held = world.read(path)
+    wanted = params.get("equals")
+    if wanted is not None and held != wanted.encode("utf-8", "surrogatepass"):
+        return f"{path} {difference(wanted, held)}"
+    part = params.get("contains")
+    if part is not None and part.encode("utf-8", "surrogatepass") not in held:
+        return f"{path} ({len(held)} bytes) does not contain it"
+    part = params.get("not_contains")
+    if part is not None and part.encode("utf-8", "surrogatepass") in held:
+        return f"{path} contains it"
+    sent = params.get("not_lost")
+    if sent is not None:
+        from truecall_py.checks.loss import before, loss
+
+        lost = loss(sent, before(path, call), held)
+        if lost:
+            return f"{path} {lost}"
+    if params.get("sha256") is not None:
+        from truecall_py.digest import sha256
+
+        digest = sha256(held)
+        if digest != params["sha256"].strip().lower():
+            return f"{path} has the SHA-256 {digest}"
+    pattern = params.get("matches")
+    if pattern is not None and not world.search(pattern, held.decode("utf-8", "replace")):
+        return f"{path} ({len(held)} bytes) does not match"
+    return ""
+
+
+def difference(wanted: str, held: bytes) -> str:
+    """Where the content first differs, for a person: line and both texts."""
+    theirs = held.decode("utf-8", "replace")
+    if not theirs:
+        return "is empty"
+    for number, (ours, other) in enumerate(zip(wanted.split("\n"), theirs.split("\n"), strict=False), 1):
+        if ours != other:
+            return f"differs from line {number} on: {shown(other, 80)} instead of {shown(ours, 80)}"
+    if len(theirs) < len(wanted):
+        return f"ends after {len(held)} bytes, before the end of what was expected"
+    return f"goes on after what was expected ({len(held)} bytes)"

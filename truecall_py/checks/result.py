@@ -1,0 +1,87 @@
+"""result: what the tool answered, compared as data. Never reads meaning into words."""
+
+from __future__ import annotations
+
+from truecall_py.checks.outcomes import refuted, unverified, verified
+from truecall_py.facts import exit_code, path_in, reported, text
+from truecall_py.fields import field
+from truecall_py.matchers import FIELDS as OPERATORS
+from truecall_py.matchers import describe, holds, shown
+from truecall_py.types import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+MATCHER_FIELDS = tuple(item for item in OPERATORS if item.name != "runs")  # an answer is no command
+
+NAME = "result"
+SUMMARY = "A value of the tool's own answer: of its structured result, its text, its exit code."
+FIELDS = (
+    field("path", "text", "Where in the structured result, e.g. `items.0.id`; the whole result if left out."),
+    field("of", "choice", "What is compared instead of the structured result.",
+          default="result", choices=("result", "text", "exit_code", "reported", "is_error")),
+    *MATCHER_FIELDS,
+)  # fmt: skip
+ASSERTS = tuple(item.name for item in MATCHER_FIELDS)
+EXAMPLES = (
+    {
+        "title": "the issue has an id",
+        "files": {},
+        "result": {"id": 7},
+        "check": {"path": "id", "type": "integer"},
+        "verdict": "verified",
+    },
+    {
+        "title": "success was reported, and ok is false",
+        "files": {},
+        "result": {"ok": False},
+        "check": {"path": "ok", "equals": True},
+        "verdict": "refuted",
+    },
+)
+
+
+def matcher(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: params[name] for name in ASSERTS if name in params}
+
+
+def subject(params: dict[str, Any]) -> str:
+    of = str(params.get("of", "result"))
+    name = {"text": "the result's text", "exit_code": "the exit code", "reported": "what was reported"}.get(of, of)
+    path = params.get("path")
+    return f"{name}.{path}" if path else name
+
+
+def expect(params: dict[str, Any]) -> str:
+    return f"{subject(params)} {describe(matcher(params))}"
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected = expect(params)
+    of = params.get("of", "result")
+    value: Any
+    if of == "exit_code":
+        value = exit_code(call, world)
+        if value is None:
+            return unverified(expected, "the harness gives no exit code for this call", "harness")
+    elif of == "reported":
+        value = reported(call, world)
+    elif of == "is_error":
+        value = ABSENT if call.is_error is None else call.is_error
+    elif of == "text":
+        value = text(call)
+        if value is None:
+            return unverified(expected, "the call has no answer", "tool")
+    else:
+        if call.result is ABSENT:
+            return unverified(expected, "the tool's answer holds no structured result", "tool")
+        value = call.result
+    if params.get("path"):
+        value = path_in(value, params["path"])
+    if holds(matcher(params), value, world):
+        return verified(expected, shown(value))
+    return refuted(expected, shown(value))

@@ -1,0 +1,86 @@
+"""schema: the structured result against a JSON Schema. Never fetches a schema, and never takes an absent
+result, or a schema that says nothing, for a match."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.checks.outcomes import refuted, verified
+from truecall_py.errors import Unverified
+from truecall_py.facts import path_in
+from truecall_py.fields import field
+from truecall_py.matchers import shown
+from truecall_py.types import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "schema"
+SUMMARY = "The tool's structured result has the shape that a JSON Schema describes."
+FIELDS = (
+    field("schema", "json-schema", "The schema itself, draft 2020-12 unless it names another; or a JSON file."),
+    # Of the same kind, so that its content is pinned when the contract is trusted.
+    field("file", "json-schema", "A JSON file with the schema, from the contract's folder."),
+    field("path", "text", "Where in the result, e.g. `items.0`; the whole result if left out."),
+)
+ASSERTS = ("schema", "file")
+EXAMPLES = (
+    {
+        "title": "the issue has a number",
+        "files": {},
+        "result": {"id": 7},
+        "check": {"schema": {"required": ["id"], "properties": {"id": {"type": "integer"}}}},
+        "verdict": "verified",
+    },
+    {
+        "title": "the answer is an error in the shape of a success",
+        "files": {"schemas/issue.json": '{"type": "object", "required": ["id"]}\n'},
+        "result": {"error": "rate limit"},
+        "check": {"file": "schemas/issue.json"},
+        "verdict": "refuted",
+    },
+)
+
+
+def subject(params: dict[str, Any]) -> str:
+    return f"result.{params['path']}" if params.get("path") else "the result"
+
+
+def expect(params: dict[str, Any]) -> str:
+    rules = params.get("schema", params.get("file"))
+    which = f"the schema {rules}" if isinstance(rules, str) else "the contract's schema"
+    return f"{subject(params)} is valid by {which}"
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    if ("schema" in params) == ("file" in params):
+        raise Unverified("schema takes either schema or file", "contract")
+    rules = params.get("schema", params.get("file"))
+    if "file" in params and not isinstance(rules, str):
+        raise Unverified("file is the path of a schema; the schema itself goes under schema", "contract")
+    expected = expect(params)
+    if call.result is ABSENT:
+        raise Unverified("the tool's answer holds no structured result", "tool", expected)
+    value = path_in(call.result, params["path"]) if params.get("path") else call.result
+    if value is ABSENT:
+        return refuted(expected, f"there is nothing at {params['path']} in the result")
+    job: dict[str, object] = {"do": "schema", "value": value, "project": world.project}
+    if isinstance(rules, str):
+        job["file"] = os.path.join(world.project, rules)
+    else:
+        job["schema"] = rules
+    found: Any = world.slow(job)
+    if not found["errors"]:
+        return verified(expected, f"{subject(params)} is valid")
+    lines = [f"{error['path']}: {shown_message(error['message'])}" for error in found["errors"]]
+    more = found["count"] - len(lines)
+    return refuted(expected, "; ".join(lines) + (f"; and {more} more" if more > 0 else ""))
+
+
+def shown_message(message: str) -> str:
+    """A message of jsonschema, which quotes the whole value it is about, without the middle."""
+    return shown(message, 200)[1:-1] if len(message) > 198 else message

@@ -1,0 +1,70 @@
+"""`truecall explain`: how a payload was understood, which contracts apply to it and why the others do not."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import click
+
+from truecall_py.commands import payloads
+from truecall_py.contract import Contract
+from truecall_py.engine import applications
+from truecall_py.errors import Unverified
+from truecall_py.facts import Facts
+from truecall_py.harnesses import NAMES
+from truecall_py.judge import call_of
+from truecall_py.masking import quoted
+from truecall_py.types import ABSENT, DEADLINE, ToolCall
+from truecall_py.world import World
+
+SHOWN = (
+    "tool", "kind", "args", "files", "result", "text", "is_error", "reported", "exit_code", "cwd", "start_cwd",
+    "duration", "session",
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("payload")
+@click.option("--contracts", metavar="PATH", help="A contract file; default: every truecall.yaml from here upward.")
+@click.option("--harness", type=click.Choice(NAMES), help="Who sent the payload; recognised if left out.")
+def explain(payload: str, contracts: str | None, harness: str | None) -> None:
+    """Shows how PAYLOAD (a file, or - for standard input) was understood, and what applies to it."""
+    call = call_of(payloads.read(payload), harness)
+    if call is None:
+        click.echo("This event is known and is no finished tool call: the hook answers it with nothing.")
+        return
+    click.echo(f"{call.harness} {call.event}")
+    world = World(call.start_cwd)
+    for name in SHOWN:
+        click.echo(f"  {name:<10} {fact(name, call, world)}")
+    for source in payloads.sources(contracts):
+        click.echo(f"\n{source.path}")
+        named = {found.id for found in source.named(call)}
+        for found in source.contracts():
+            click.echo(f"  {found.id}: {why(found, call, found.id in named)}")
+
+
+def fact(name: str, call: ToolCall, world: World) -> str:
+    value = Facts(call, world).get(name)
+    if value is ABSENT:
+        return "absent"
+    return quoted(value if isinstance(value, str) else json.dumps(value, ensure_ascii=True), 300)
+
+
+def why(found: Contract, call: ToolCall, named: bool) -> str:
+    """Why a contract applies to a call, or why it does not."""
+    plain = found.plain
+    if not named:
+        about = ", ".join([*plain.get("tool", ()), *(f"kind {kind}" for kind in plain.get("kind", ()))])
+        return f"does not apply: it is about {about}"
+    world = World(call.start_cwd, found.project, time.monotonic() + DEADLINE)
+    try:
+        applying = applications(found, call, world)
+    except Unverified as trouble:
+        return f"could not be told, because {trouble.why}"
+    if isinstance(applying, str):
+        return f"does not apply: {quoted(applying, 400)}"
+    subjects = [each.file.path if each.file else ", ".join((each.match or {}).values()) for each in applying]
+    named_subjects = [subject for subject in subjects if subject]
+    return "applies" + (f" to {quoted(', '.join(named_subjects), 400)}" if named_subjects else "")

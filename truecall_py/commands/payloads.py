@@ -1,0 +1,71 @@
+"""Captured payloads for `verify` and `explain`: found, read, and each given its name. Judges nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from truecall_py import places
+from truecall_py.contract import FILE_NAME
+from truecall_py.errors import UsageError
+from truecall_py.pinning import source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from truecall_py.trust import Source
+
+
+def found(names: Iterable[str]) -> list[str]:
+    """Every payload named: a file is itself, a folder all *.json files below it, `-` standard input.
+    Raises UsageError for a name that is not there."""
+    every: list[str] = []
+    for name in names:
+        if name == "-" or os.path.isfile(name):
+            every.append(name)
+        elif os.path.isdir(name):
+            below = [os.path.join(folder, each) for folder, _, files in os.walk(name) for each in files]
+            every += sorted(each for each in below if each.endswith(".json"))
+        else:
+            raise UsageError("there is no such payload", name, "name a file, a folder of *.json files, or -")
+    if not every:
+        raise UsageError("no payload was found", ", ".join(names), "a folder is searched for *.json files")
+    return every
+
+
+def read(name: str) -> bytes:
+    """The bytes of one payload. Raises UsageError."""
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read()
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise UsageError(f"the payload cannot be read: {error.strerror}", name) from None
+
+
+def sources(given: str | None) -> list[Source]:
+    """The contract files that count: the given one, or every truecall.yaml from here upward and the person's
+    own. Raises ContractError and UsageError."""
+    if given:
+        path = os.path.join(given, FILE_NAME) if os.path.isdir(given) else given
+        return [source(path)]
+    every = []
+    folder = os.getcwd()
+    while True:
+        path = os.path.join(folder, FILE_NAME)
+        if os.path.exists(path):
+            every.append(source(path))
+        if folder == os.path.dirname(folder):
+            break
+        folder = os.path.dirname(folder)
+    if os.path.exists(places.user_file()):
+        every.append(source(places.user_file()))
+    if not every:
+        raise UsageError(
+            f"no {FILE_NAME} here or in any folder above",
+            os.getcwd(),
+            "write one, or name a contract file with --contracts PATH",
+        )
+    return every

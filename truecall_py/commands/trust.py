@@ -1,0 +1,99 @@
+"""`truecall trust`: a person looks at a contract file once, and from then on the hook enforces that content."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import click
+
+from truecall_py import places
+from truecall_py.contract import FILE_NAME
+from truecall_py.errors import UsageError
+from truecall_py.pinning import Compiled, canonical, compile_file, revoke, trusted_paths
+from truecall_py.pinning import trust as store
+from truecall_py.trust import Pin, check, folder_of, pins, read_bytes, source
+
+# What agents' harnesses set for the commands they run.
+AGENT_MARKS = (
+    "CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "GEMINI_SESSION_ID",
+    "QWEN_CODE_SESSION_ID", "COPILOT_CLI", "CURSOR_AGENT", "OPENCODE",
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("path", required=False)
+@click.option("--yes", is_flag=True, help="Do not ask (needed where there is no terminal).")
+@click.option("--person", is_flag=True, help="A person is there, although an agent's environment is set.")
+@click.option("--list", "listing", is_flag=True, help="List what is trusted.")
+@click.option("--revoke", "revoking", is_flag=True, help="Take trust back from PATH.")
+@click.option("--state", metavar="DIR", help="The folder of the trust store.")
+def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bool, state: str | None) -> None:
+    """Validates, shows and pins a contract file; the hook enforces what was pinned.
+
+    PATH is a contract file or its folder; ./truecall.yaml if left out. The code that a contract names inside
+    its folder is pinned with it. When the file changes, the trusted form stays in force until this command
+    is run again.
+    """
+    state = state or places.state()
+    check(state)
+    if listing:
+        listed(state)
+        return
+    marks = [name for name in AGENT_MARKS if os.environ.get(name)]
+    if marks and not person:
+        raise UsageError(
+            f"this looks like an agent's own shell ({marks[0]} is set), and only a person may change what is trusted",
+            do="run it in a terminal of your own, or add --person",
+        )
+    target = os.path.join(path or ".", FILE_NAME) if path is None or os.path.isdir(path) else path
+    if revoking:
+        count = revoke(target, state)
+        click.echo(f"{canonical(target)}: {count} trusted {'content' if count == 1 else 'contents'} taken back")
+        return
+    compiled = compile_file(target)
+    shown(compiled)
+    confirm(yes)
+    store(compiled, state)
+    click.echo(f"trusted: {compiled.path}")
+
+
+def confirm(yes: bool) -> None:
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("this is no terminal, so nobody can be asked", do="look at it first, then add --yes")
+    click.confirm("Enforce these contracts?", abort=True)
+
+
+def shown(compiled: Compiled) -> None:
+    """What is about to be trusted: every contract with what it applies to and what it checks."""
+    click.echo(compiled.path)
+    for plain in compiled.contracts:
+        about = ", ".join([*plain.get("tool", ()), *(f"kind {kind}" for kind in plain.get("kind", ()))])
+        names = ", ".join(item["check"] for item in plain["post"])
+        pack = f"  (pack {plain['pack']})" if plain.get("pack") else ""
+        observe = "  observe only" if plain.get("mode") == "observe" else ""
+        click.echo(f"  {plain['id']}: {about} -> {names}{pack}{observe}")
+    for problem in compiled.warnings:
+        click.echo(f"  warning, line {problem.line}: {problem.message}")
+    if compiled.pinned:
+        click.echo(f"  pinned with it: {', '.join(compiled.pinned)}")
+    if compiled.unpinned:
+        click.echo(f"  run, but not pinned: {', '.join(compiled.unpinned)}")
+
+
+def listed(state: str) -> None:
+    paths = trusted_paths(state)
+    if not paths:
+        click.echo("nothing is trusted yet; `truecall trust` in a folder with a truecall.yaml begins")
+    for path in paths:
+        found = source(path, os.path.dirname(path), state)
+        folder = folder_of(state, path)
+        names = pins(folder)
+        where = os.path.join(folder, names[0])
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(Pin(read_bytes(where), where).header["trusted_at"]))
+        status = found.status if found else "?"
+        more = f", {len(names)} contents" if len(names) > 1 else ""
+        click.echo(f"{path}: {status}, {len(found.contracts()) if found else 0} contracts, since {at}{more}")

@@ -1,0 +1,120 @@
+"""A checked contract file becomes plain data that the engine reads without looking twice: defaults filled in,
+lists where one or a list is allowed, matchers as maps, durations in seconds. Never reports anything."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py import contract, contract_fields, matchers, sites, template
+from truecall_py.checks import module
+from truecall_py.rules import SHELLS, seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from truecall_py.fields import Field
+
+LISTS = ("texts", "choices", "statuses", "counts", "use", "checks")
+INTERPRETERS = (*SHELLS, "python", "node", "ruby", "perl", "php", "deno", "bun", "Rscript", "osascript")
+# The code stands in the next word or is a module; or the file is only looked at, and is no code of ours.
+NO_SCRIPT = ("-m", "-p", "-r", "--eval", "--print", "-n", "-l", "--check", "--syntax-check")
+OPERATORS = {field.name: field for field in matchers.FIELDS}
+
+
+def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, Any]:
+    """The compiled form of one contract that has no error; `mode` is what counts if it names none."""
+    plain: dict[str, Any] = {"id": entry["id"], "line": line, "when": {}}
+    for field in contract_fields.FIELDS:
+        given = entry.get(field.name, field.default if field.step == 1 else None)
+        if given is not None:
+            plain[field.name] = compiled(field, given)
+    plain["mode"] = entry.get("mode", mode)
+    named = template.names(plain["post"])
+    roots = {name.partition(".")[0] for name in named}
+    if "file" in roots or any(name.partition(".")[0] == "file" for name in plain["when"]):
+        plain["per_file"] = True
+    if "match" in roots:
+        plain["captures"] = True
+    return plain
+
+
+def compiled(field: Field, value: Any) -> Any:
+    kind = field.kind
+    if kind == "duration":
+        return seconds(value)
+    if kind in LISTS:
+        value = value if isinstance(value, list) else [value]
+    if kind == "checks":
+        return [compile_check(item) for item in value]
+    if kind in ("matcher", "operand"):
+        return matcher(value)
+    if kind == "matchers":
+        return {name: matcher(item) for name, item in value.items()}
+    if kind == "count":
+        return int(value)  # 3.0 is a whole number to JSON Schema
+    if kind == "counts":
+        return [int(item) for item in value]
+    return value
+
+
+def compile_check(item: dict[str, Any]) -> dict[str, Any]:
+    ((name, params),) = item.items()
+    if name == "not":
+        return {"check": name, "params": compile_check(params)}
+    if name in contract.COMBINATORS:
+        return {"check": name, "params": [compile_check(each) for each in params]}
+    return {"check": name, "params": compile_params(module(name).FIELDS, params)}
+
+
+def compile_params(fields: Sequence[Field], params: dict[str, Any]) -> dict[str, Any]:
+    """null is a value where it is written (`equals: null`), and no default."""
+    found = {}
+    for field in fields:
+        if field.name in params:
+            found[field.name] = compiled(field, params[field.name])
+        elif field.default is not None:
+            found[field.name] = compiled(field, field.default)
+    return found
+
+
+def matcher(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {"equals": value}
+    return {name: compiled(OPERATORS[name], item) for name, item in value.items()}
+
+
+def code_files(entry: dict[str, Any]) -> list[str]:
+    """The code that a contract names, as written, but for a leading {{project}}/: what trust pins beside the
+    contract itself where it lies in the project, and lists where not (programs on PATH)."""
+    found: list[str] = []
+    for check in sites.checks_in(entry["post"], ()):
+        for field in module(check.name).FIELDS:
+            value = check.params.get(field.name)
+            if field.kind == "argv" and value:
+                found += programs(value)
+            elif field.kind == "json-schema" and isinstance(value, str):
+                found.append(value)
+            elif (check.name, field.name) == ("custom", "python") and value:
+                found.append(value.rpartition(":")[0])
+    names = [name.removeprefix("{{project}}/") for name in found]
+    return [name for name in dict.fromkeys(names) if name and template.OPEN not in name]
+
+
+def programs(argv: list[str]) -> list[str]:
+    """argv[0], what `env` starts, and the script after an interpreter."""
+    at = 0
+    while os.path.basename(argv[at]) == "env" and at + 1 < len(argv):
+        at += 1
+        while at + 1 < len(argv) and (argv[at].startswith("-") or "=" in argv[at]):
+            at += 1
+    found = [argv[0], argv[at]]
+    if os.path.basename(argv[at]).rstrip("0123456789.") not in INTERPRETERS:
+        return found
+    for word in argv[at + 1 :]:
+        if word in NO_SCRIPT or (word.startswith("-") and not word.startswith("--") and word[-1:] in "ce"):
+            break
+        if word != "run" and not word.startswith("-"):
+            return [*found, word]
+    return found

@@ -1,0 +1,40 @@
+"""The Contract that the engine judges. Knows no check and no YAML; its fields are declared in
+`contract_fields`, which the hook does not need."""
+
+from __future__ import annotations
+
+from truecall_py.records import record
+from truecall_py.types import CheckSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FILE_NAME = "truecall.yaml"
+COMBINATORS = ("all_of", "any_of", "not")
+
+
+@record(frozen=True)
+class Contract:
+    """One contract as the engine judges it: `plain` is the compiled form, made by the loader from FIELDS
+    (lists where one-or-list is allowed, durations in seconds, matchers as maps)."""
+
+    id: str
+    source: str  # file:line, for the correction
+    project: str  # the folder that {{project}} stands for
+    plain: dict[str, Any]
+
+    @property
+    def post(self) -> list[CheckSpec]:
+        return [CheckSpec(item["check"], item["params"]) for item in self.plain["post"]]
+
+    def seconds(self, name: str) -> float | None:
+        """A duration of the contract in seconds, None where it is not given."""
+        value = self.plain.get(name)
+        return None if value is None else float(value)
+
+
+def contract(plain: dict[str, Any], source: str, project: str) -> Contract:
+    """The Contract of one compiled entry of the file or pack called `source`."""
+    where = source if plain.get("pack") else f"{source}:{plain['line']}"
+    return Contract(plain["id"], where, project, plain)

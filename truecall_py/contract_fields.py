@@ -1,0 +1,51 @@
+"""The fields of a contract file and of a contract: the declaration from which loader, lint, JSON Schema and
+docs are made. Holds nothing else."""
+
+from __future__ import annotations
+
+from truecall_py.fields import field
+
+VERSION = 1
+CALL_KINDS = ("write", "edit", "delete", "read", "shell", "mcp", "fetch", "agent", "other")
+
+FILE_FIELDS = (
+    field("version", "choice", "The contract format's version.", required=True, choices=("1",)),
+    field("use", "use", "Starter packs to judge as well."),
+    field("mode", "choice", "enforce, or observe: judged and shown to the person, never blocking.",
+          default="enforce", choices=("enforce", "observe")),
+    field("contracts", "contracts", "The contracts.", required=True),
+    field("policy", "value", "Budgets, quarantine and hand-over.", step=4),
+)  # fmt: skip
+
+FIELDS = (
+    field("id", "name", "Unique in the file; quoted in every correction.", required=True),
+    field("description", "text", "What must hold, in words."),
+    field("tool", "texts", "The harness's own tool name, whole and case-sensitive; glob * and ?."),
+    field("kind", "choices", "A harness-neutral kind of call, or a list of kinds.", choices=CALL_KINDS),
+    field("when", "matchers", "Facts of the call that must all hold, else the contract does not apply."),
+    field("post", "checks", "One check or a list; all must hold."),
+    field("repeat", "choice", "May the same call be made again?", choices=("safe", "keyed", "never")),
+    field("remedy", "text", "What the agent should do about a failure, in your own words."),
+    field("alternatives", "texts", "Tools or commands to use instead."),
+    field("grants", "name", "A name for the effect; contracts that grant the same are alternatives."),
+    field("mode", "choice", "enforce or observe, for this contract.", choices=("enforce", "observe")),
+    field("timeout", "duration", "The most that one look may take (default 2s for files, 5s for others)."),
+    field("within", "duration", "Keep looking until it holds, at most this long."),
+    field("every", "duration", "The pause between two looks.", default="250ms"),
+    field("stable_for", "duration", "It must hold this long without a break."),
+    field("interpreter", "text", "The Python that runs `custom` and `schema`; default: truecall's own."),
+    field("event", "choice", "When it is judged: after a tool call, or at the stop.",
+          default="tool", choices=("tool", "stop"), step=4),
+    field("claims", "texts", "Judged only if the final message says one of these.", step=4),
+    field("class", "text", "The kind of failure, for its retry budget.", step=4),
+    field("store", "value", "What may be kept of this call.", step=4),
+    field("examples", "value", "Payload and world with the verdict they must get.", step=3),
+    field("vacuous", "value", "Whether an effect that was there before counts.", step=3),
+    field("agree", "count", "Looks that must agree.", step=3),
+    field("pre", "value", "Checks before the call.", step=5),
+    field("requires", "value", "Effects that must have been verified before.", step=5),
+    field("on_unverified", "value", "What a guard does that cannot be evaluated.", step=5),
+    field("receipt", "value", "The authoritative source that settles the operation.", step=5),
+    field("key", "value", "Where the arguments carry the idempotency key.", step=5),
+    field("steps", "value", "The contracts of a multi-step operation.", step=5),
+)  # fmt: skip

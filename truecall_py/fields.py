@@ -1,0 +1,44 @@
+"""How a field of the contract format is declared. The one source of the loader, `lint`, the JSON Schema
+and the docs table; never interprets a value (that is the work of `grammar` and the check itself)."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# The kinds a field can be of; `grammar` holds what each accepts, in words of JSON Schema.
+KINDS = (
+    "text", "texts", "path", "url", "pattern", "octal", "name", "duration", "count", "counts", "number", "boolean",
+    "choice", "choices", "argv", "map", "matcher", "matchers", "status", "statuses", "check", "checks", "json-schema",
+    "value", "list", "operand", "contracts", "use",
+)  # fmt: skip
+
+
+class Field:
+    """One declared field. `step` is the release step that brings it (1: supported now)."""
+
+    __slots__ = ("choices", "default", "help", "kind", "name", "required", "step", "templated")
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        help: str,
+        required: bool = False,
+        default: Any = None,
+        templated: bool = False,
+        choices: tuple[str, ...] = (),
+        step: int = 1,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.help = help
+        self.required = required
+        self.default = default
+        self.templated = templated
+        self.choices = choices
+        self.step = step
+
+
+field = Field

@@ -1,0 +1,239 @@
+"""The JSON Schema of a contract file, built from the declared fields; what `truecall schema` prints and the
+loader validates with. The only place that says what a field's kind accepts. Never looks at a file."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from truecall_py import checks, contract, contract_fields, matchers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+    from typing import Any
+
+    from truecall_py.fields import Field
+
+    Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+# `$` alone would let a line break through in Python's re; in ECMAScript the second half says nothing new.
+END = r"$(?!\n)"
+TEMPLATE = r"\{\{"
+
+TEXT: Schema = {"type": "string"}
+WORD: Schema = {"type": "string", "minLength": 1}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+STATUS: Schema = {
+    "if": {"type": "string"},
+    "then": {"pattern": "^[1-5]xx" + END},
+    "else": {"type": "integer", "minimum": 100, "maximum": 599},
+}
+MATCHER: Schema = {"if": {"type": "object"}, "then": {"$ref": "#/$defs/matcher"}}
+
+
+def one_or_list(item: Schema, unique: bool = False) -> Schema:
+    """if/then/else instead of anyOf: an error inside then names the one thing that is wrong."""
+    many: Schema = {"minItems": 1, "items": item}
+    if unique:
+        many["uniqueItems"] = True
+    return {"if": {"type": "array"}, "then": many, "else": item}
+
+
+# What each kind of field accepts, and the words for it in a message. `choice` and `choices` get their enum
+# from the field.
+ACCEPTED: dict[str, tuple[Schema, str]] = {
+    "text": (TEXT, "text"),
+    "texts": (one_or_list(WORD), "text or a list of texts"),
+    "path": (WORD, "a path"),
+    "url": ({**WORD, "pattern": "^(https?://|" + TEMPLATE + ")"}, "a URL with http:// or https://"),
+    "pattern": (WORD, "a regular expression"),
+    "octal": ({"type": "string", "pattern": "^0?[0-7]{3,4}" + END}, 'permission bits as text, e.g. "0755"'),
+    "name": (
+        {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]*" + END, "maxLength": 100},
+        "a name of a-z, 0-9 and -",
+    ),
+    "duration": (
+        {"type": "string", "pattern": r"^(0|[1-9][0-9]{0,5})(\.[0-9]{1,3})?(ms|s|m)" + END},
+        "a duration with its unit: 250ms, 5s or 2m",
+    ),
+    "count": (COUNT, "a whole number, 0 or more"),
+    "counts": (one_or_list(COUNT), "a whole number, 0 or more, or a list of these"),
+    "number": ({"type": "number"}, "a number"),
+    "boolean": ({"type": "boolean"}, "true or false"),
+    "choice": ({}, "one of the words allowed"),
+    "choices": ({}, "one of the words allowed, or a list of them"),
+    "argv": (
+        {"type": "array", "minItems": 1, "items": TEXT, "prefixItems": [WORD]},
+        "a list of words, never one shell string",
+    ),
+    "map": ({"type": "object", "minProperties": 1, "additionalProperties": TEXT}, "a map of texts"),
+    "matcher": (MATCHER, "a value, or a map of matcher operators"),
+    "matchers": (
+        {
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": {"minLength": 1},
+            "additionalProperties": MATCHER,
+        },
+        "a map from names to what each must be",
+    ),
+    "status": (STATUS, "a status such as 204, or a class such as 2xx"),
+    "statuses": (one_or_list(STATUS), "a status such as 204, a class such as 2xx, or a list of these"),
+    "check": ({"$ref": "#/$defs/check"}, "a map with one key, the check's name"),
+    "checks": (one_or_list({"$ref": "#/$defs/check"}), "a check, or a list of checks"),
+    "json-schema": (
+        {"if": {"type": "string"}, "then": {"minLength": 1}, "else": {"type": ["object", "boolean"]}},
+        "a JSON Schema, or the path of a file that holds one",
+    ),
+    "value": ({}, "any value"),
+    "list": ({"type": "array", "minItems": 1}, "a list of values"),
+    "operand": ({"if": {"type": "object"}, "then": {"$ref": "#/$defs/matcher"}, "else": COUNT},
+                "a whole number, or a map of matcher operators"),
+    "contracts": ({"type": "array", "items": {"$ref": "#/$defs/contract"}}, "a list of contracts"),
+    "use": (one_or_list(WORD, unique=True), "a list of packs"),
+}  # fmt: skip
+
+# Kinds whose values are not text: where a template may stand for one, a text that holds a template may.
+NOT_TEXT = ("count", "number", "boolean", "list", "operand")
+
+
+def of_field(field: Field) -> Schema:
+    """What a declared field accepts."""
+    if field.step > 1:
+        return {"description": field.help, "not": {}, "x-step": field.step}
+    kind = field.kind
+    fragment = ACCEPTED[kind][0]
+    if field.choices:
+        # A version is written as a number, and declared, as every choice is, as text.
+        allowed = [int(choice) if choice.isdigit() else choice for choice in field.choices]
+        fragment = {"enum": allowed}
+        if kind == "choices":
+            fragment = one_or_list(fragment, unique=True)
+    if field.templated and kind in NOT_TEXT:
+        fragment = {"if": {"type": "string"}, "then": {"pattern": TEMPLATE}, "else": fragment}
+    described: Schema = {"description": field.help, **marked(fragment, kind)}
+    if field.default is not None:
+        described["default"] = field.default
+    return described
+
+
+def marked(fragment: Schema, kind: str) -> Schema:
+    """`fragment` with its kind noted wherever an error can come from, for the message."""
+    if "$ref" in fragment:
+        return fragment
+    copy: Schema = {**fragment, "x-kind": kind}
+    for name in ("then", "else", "items", "additionalProperties", "propertyNames"):
+        if isinstance(copy.get(name), dict):
+            copy[name] = marked(copy[name], kind)
+    if "prefixItems" in copy:
+        copy["prefixItems"] = [marked(item, kind) for item in copy["prefixItems"]]
+    return copy
+
+
+def map_of(fields: Iterable[Field], title: str) -> Schema:
+    fields = tuple(fields)
+    schema: Schema = {
+        "title": title,
+        "type": "object",
+        "properties": {field.name: of_field(field) for field in fields},
+        "additionalProperties": False,
+        "x-kind": title,
+    }
+    required = [field.name for field in fields if field.required]
+    if required:
+        schema["required"] = required
+    return schema
+
+
+def needs(names: Iterable[str], fields: Iterable[Field]) -> Schema:
+    """At least one of the keys must be there."""
+    names = list(names)
+    return {
+        "anyOf": [{"required": [name]} for name in names],
+        "x-needs": names,
+        "x-known": [field.name for field in fields],
+    }
+
+
+def of_check(module: ModuleType) -> Schema:
+    schema = {**map_of(module.FIELDS, module.NAME), "description": module.SUMMARY}
+    if module.ASSERTS:
+        schema["allOf"] = [needs(module.ASSERTS, module.FIELDS)]
+    return schema
+
+
+COMBINED: dict[str, tuple[Schema, str]] = {
+    "all_of": (
+        {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/check"}},
+        "Every check in the list holds.",
+    ),
+    "any_of": (
+        {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/check"}},
+        "One check in the list holds.",
+    ),
+    "not": ({"$ref": "#/$defs/check"}, "The check does not hold."),
+}
+
+
+def check_names() -> list[str]:
+    """Every key that a check's map may have."""
+    return [*checks.NAMES, *contract.COMBINATORS]
+
+
+def any_check() -> Schema:
+    properties: Schema = {
+        name: {"$ref": f"#/$defs/{name}", "description": checks.module(name).SUMMARY} for name in checks.NAMES
+    }
+    for name in contract.COMBINATORS:
+        fragment, words = COMBINED[name]
+        properties[name] = {
+            "description": words,
+            **fragment,
+            "x-kind": "checks" if name != "not" else "check",
+        }
+    for name, step in checks.LATER.items():
+        properties[name] = {"not": {}, "x-step": step}
+    return {
+        "title": "check",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
+        "x-kind": "check",
+    }
+
+
+def of_contract() -> Schema:
+    schema = map_of(contract_fields.FIELDS, "contract")
+    # `event`, `pre` and `receipt` are refused by their own fields as long as they are not supported.
+    schema["allOf"] = [
+        needs(("tool", "kind", "event"), contract_fields.FIELDS),
+        needs(("post", "pre", "receipt"), contract_fields.FIELDS),
+    ]
+    return schema
+
+
+def schema() -> Schema:
+    """The complete JSON Schema (draft 2020-12) of a contract file."""
+    return {
+        "$schema": DIALECT,
+        **map_of(contract_fields.FILE_FIELDS, "truecall contract file"),
+        "if": {"required": ["use"]},
+        "else": {"properties": {"contracts": {"minItems": 1, "x-kind": "contracts", "x-needs": ["use"]}}},
+        "$defs": {
+            "contract": of_contract(),
+            "check": any_check(),
+            "matcher": {**map_of(matchers.FIELDS, "matcher"), "minProperties": 1},
+            **{name: of_check(checks.module(name)) for name in checks.NAMES},
+        },
+    }
+
+
+@lru_cache(maxsize=1)
+def shared() -> Schema:
+    """The schema, built once. Nobody may change it."""
+    return schema()

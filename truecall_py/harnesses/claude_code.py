@@ -1,0 +1,208 @@
+"""Claude Code: how its hook payloads are read and how it is answered. Every rule here was seen with the
+real client (2.1.197 and 2.1.332); none comes from documentation."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.errors import PayloadError
+from truecall_py.harnesses.content import read
+from truecall_py.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, Reply, ToolCall
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Correction
+
+NAME = "claude-code"
+HANDLED = ("PostToolUse", "PostToolUseFailure")
+# Events the client has and this step does not judge: silent. Any other name is loud.
+KNOWN = frozenset((
+    "PreToolUse", "PostToolBatch", "Notification", "UserPromptSubmit", "UserPromptExpansion", "SessionStart",
+    "SessionEnd", "Stop", "StopFailure", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact",
+    "PermissionRequest", "PermissionDenied", "Setup", "TeammateIdle", "TaskCreated", "TaskCompleted",
+    "Elicitation", "ElicitationResult", "ConfigChange", "InstructionsLoaded", "CwdChanged", "FileChanged",
+    "MessageDisplay",
+))  # fmt: skip
+KINDS = {
+    "Write": "write", "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Read": "read", "Glob": "read",
+    "Grep": "read", "LS": "read", "NotebookRead": "read", "Bash": "shell", "PowerShell": "shell",
+    "WebFetch": "fetch", "WebSearch": "fetch", "Agent": "agent", "Task": "agent",
+}  # fmt: skip
+PATHS = ("file_path", "notebook_path")
+# The events at which the launcher answers for a Python that died, and the keys of that answer.
+STATIC = {
+    "PostToolUse": "block",
+    "PostToolUseFailure": "block",
+    "PostToolBatch": "context",
+    "PreToolUse": "exit 2",
+    "Stop": "stop",
+    "SubagentStop": "stop",
+}
+COMMAND = '"/path/to/hooks/run.sh" claude-code {event}'
+REGISTRATION = {
+    "file": ".claude/settings.json",
+    "example": "install/claude-code.json",
+    "fragment": {
+        "hooks": {
+            event: [
+                {
+                    "matcher": "*",
+                    "hooks": [
+                        {
+                            "type": "command",
+                            "command": COMMAND.format(event=event),
+                            "timeout": 30,  # seconds; the hook's own deadline is 20
+                            "statusMessage": "truecall checks the result",
+                        }
+                    ],
+                }
+            ]
+            for event in HANDLED
+        }
+    },
+}
+
+
+def kind(tool: str) -> str:
+    return "mcp" if tool.startswith("mcp__") else KINDS.get(tool, "other")
+
+
+def absolute(path: str, folder: str | None) -> str:
+    """The path as the client's own tools take it: ~ is the home folder, relative is against the session's."""
+    if path == "~" or path.startswith("~/"):
+        return os.path.expanduser(path)
+    return os.path.join(folder, path) if folder else path
+
+
+def parse(payload: dict[str, Any]) -> ToolCall | None:
+    """The call that a payload tells of; None for an event that is known and not judged.
+    Raises PayloadError for a shape the client does not send."""
+    event = payload.get("hook_event_name")
+    if event in KNOWN:
+        return None
+    if event not in HANDLED:
+        raise PayloadError(f"the event {str(event)[:60]!r} is not one that Claude Code is known to send")
+    tool, args = payload.get("tool_name"), payload.get("tool_input", {})
+    if not isinstance(tool, str) or not tool:
+        raise PayloadError(f"the {event} payload names no tool_name")
+    if not isinstance(args, dict):
+        raise PayloadError(f"tool_input of {tool[:60]} is not an object")
+    cwd = payload.get("cwd")
+    cwd = cwd if isinstance(cwd, str) and cwd.startswith("/") else None
+    failed = event == "PostToolUseFailure"
+    answer = payload.get("tool_response", payload.get("tool_output", ABSENT))
+    if failed and answer is ABSENT:
+        answer = payload.get("error", ABSENT)
+    result, text, is_error = read(answer)
+    about: dict[str, Any] = answer if isinstance(answer, dict) else {}
+    background = bool(about.get("backgroundTaskId") or about.get("isAsync")) and not failed
+    unfinished = background or about.get("interrupted") is True or bool(payload.get("is_interrupt"))
+    duration = payload.get("duration_ms")
+    what = kind(tool)
+    return ToolCall(
+        harness=NAME,
+        event=event,
+        tool=tool,
+        kinds=frozenset((what,)),
+        args=neutral(args),
+        files=files(tool, what, args, about, cwd),
+        result=ABSENT if failed else result,
+        is_error=is_error,
+        text=text,
+        reported=UNKNOWN if unfinished else FAILURE if failed else SUCCESS,
+        exit_code=exit_code(what, failed, about, text) if not background else None,
+        cwd=cwd,
+        start_cwd=start(what, args, cwd),
+        session=str(payload.get("session_id", "")),
+        call_id=str(payload.get("tool_use_id", "")),
+        agent=str(payload.get("agent_id", "")),
+        duration=duration / 1000 if isinstance(duration, (int, float)) and duration >= 0 else None,
+        background=background,
+        response=answer,
+    )
+
+
+def neutral(args: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as sent, with `path` beside the client's own name for it."""
+    if "path" in args:
+        return args
+    return next(({**args, "path": args[name]} for name in PATHS if isinstance(args.get(name), str)), args)
+
+
+def files(
+    tool: str, what: str, args: dict[str, Any], about: dict[str, Any], cwd: str | None
+) -> tuple[File, ...]:
+    path = next((args[name] for name in PATHS if isinstance(args.get(name), str)), None)
+    if what not in ("write", "edit") or not path:
+        return ()
+    before = about.get("originalFile", about.get("original_file"))
+    content = args.get("content") if tool == "Write" else None
+    action = "add" if about.get("type") == "create" else "update"
+    return (
+        File(
+            absolute(path, cwd),
+            action,
+            content if isinstance(content, str) else None,
+            before if isinstance(before, str) else None,
+        ),
+    )
+
+
+def start(what: str, args: dict[str, Any], cwd: str | None) -> str | None:
+    """The folder in which the command started. The payload's cwd is the one after it, and follows `cd`."""
+    command = args.get("command")
+    if what != "shell" or not isinstance(command, str) or cwd is None:
+        return cwd
+    if not any(word in command for word in ("cd", "pushd", "popd", "eval", "source", ". ")):
+        return cwd
+    from truecall_py.shell import changes_directory
+
+    return None if changes_directory(command) else cwd
+
+
+def exit_code(what: str, failed: bool, about: dict[str, Any], text: str | None) -> int | None:
+    """The client gives no exit code: 0 is known only from a plain success, n from the failure's own words."""
+    if what != "shell":
+        return None
+    if failed:
+        head, _, rest = (text or "").partition("Exit code ")
+        digits = rest.split("\n", 1)[0].strip()
+        return int(digits) if not head and digits.isascii() and digits.isdigit() else None
+    unsure = ("backgroundTaskId", "timedOutAfterMs", "returnCodeInterpretation")
+    if "stdout" not in about or about.get("interrupted") is not False or any(about.get(name) for name in unsure):
+        return None
+    return 0
+
+
+def replaced(call: ToolCall, text: str) -> Any:
+    """The tool's output with `text` in place of its claim, in the complete shape that the client accepts;
+    None where there is none that can carry a text."""
+    answer = call.response
+    block = [{"type": "text", "text": text}]
+    if "mcp" in call.kinds:
+        return block
+    if call.tool == "Bash" and isinstance(answer, dict) and "stdout" in answer:
+        kept = {key: value for key, value in answer.items() if not key.startswith("persistedOutput")}
+        return {**kept, "stdout": text, "stderr": "", "isImage": False}
+    if call.tool == "Agent" and isinstance(answer, dict) and isinstance(answer.get("content"), list):
+        return {**answer, "content": block}
+    return None
+
+
+def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:
+    """The answer in the client's dialect: nothing at all when all is well. `call` is None where the payload
+    could not be read."""
+    from truecall_py.wire import dumps
+
+    answer: dict[str, Any] = {}
+    if notices:
+        answer["systemMessage"] = "\n".join(notices)
+    if correction is not None:
+        answer["decision"] = "block"
+        answer["reason"] = correction.text
+        output = replaced(call, correction.text) if call and correction.replace and event == "PostToolUse" else None
+        if output is not None:
+            answer["hookSpecificOutput"] = {"hookEventName": event, "updatedToolOutput": output}
+    return Reply(dumps(answer) if answer else "")

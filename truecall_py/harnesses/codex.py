@@ -1,0 +1,127 @@
+"""Codex CLI: how its hook payloads are read and how it is answered. Seen with the real client (0.171.0).
+
+One unknown key, an empty reason or a lone surrogate, and Codex drops the whole answer in silence: `render`
+writes the exact keys and nothing else.
+"""
+
+from __future__ import annotations
+
+from truecall_py.errors import PayloadError
+from truecall_py.harnesses.content import read
+from truecall_py.harnesses.patch import files
+from truecall_py.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Correction, File
+
+NAME = "codex"
+HANDLED = ("PostToolUse",)
+KNOWN = frozenset((
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop", "SubagentStart", "SubagentStop",
+    "PreCompact", "PostCompact", "SessionEnd", "Interrupt",
+))  # fmt: skip
+KINDS = {"Bash": "shell", "view_image": "read", "list_mcp_resources": "read", "read_mcp_resource": "read"}
+ACTIONS = {"add": "write", "update": "edit", "move": "edit", "delete": "delete"}
+STATIC = {"PostToolUse": "context", "PreToolUse": "exit 2", "Stop": "stop", "SubagentStop": "stop"}
+REGISTRATION = {
+    "file": ".codex/hooks.json",
+    "example": "install/codex.json",
+    "fragment": {
+        "hooks": {
+            event: [
+                {
+                    "hooks": [
+                        {
+                            "type": "command",
+                            "command": f'"/path/to/hooks/run.sh" codex {event}',
+                            "timeout": 30,  # whole seconds: a fraction voids the file
+                        }
+                    ]
+                }
+            ]
+            for event in HANDLED
+        }
+    },
+}
+
+
+def kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
+    if tool == "apply_patch":
+        return frozenset(ACTIONS[file.action] for file in changed) or frozenset(("edit",))
+    if tool.startswith("mcp__"):
+        return frozenset(("mcp",))
+    if tool.startswith("collaboration") or tool in ("spawn_agent", "wait_agent", "send_input"):
+        return frozenset(("agent",))
+    return frozenset((KINDS.get(tool, "other"),))
+
+
+def parse(payload: dict[str, Any]) -> ToolCall | None:
+    """The call that a payload tells of; None for an event that is known and not judged.
+    Raises PayloadError for a shape the client does not send."""
+    event = payload.get("hook_event_name")
+    if event in KNOWN:
+        return None
+    if event not in HANDLED:
+        raise PayloadError(f"the event {str(event)[:60]!r} is not one that Codex is known to send")
+    tool, args = payload.get("tool_name"), payload.get("tool_input", {})
+    if not isinstance(tool, str) or not tool:
+        raise PayloadError(f"the {event} payload names no tool_name")
+    if not isinstance(args, dict):
+        raise PayloadError(f"tool_input of {tool[:60]} is not an object")
+    cwd = payload.get("cwd")
+    cwd = cwd if isinstance(cwd, str) and cwd.startswith("/") else None
+    answer = payload.get("tool_response", payload.get("tool_output", ABSENT))
+    result, text, is_error = read(answer)
+    changed: tuple[File, ...] = ()
+    if tool == "apply_patch" and isinstance(args.get("command"), str):
+        changed = files(args["command"], cwd)
+    what = kinds(tool, changed)
+    transcript = payload.get("transcript_path")
+    shell = "shell" in what
+    return ToolCall(
+        harness=NAME,
+        event=event,
+        tool=tool,
+        kinds=what,
+        args=neutral(args, changed),
+        files=changed,
+        result=result,
+        is_error=is_error,
+        text=text,
+        # PostToolUse comes after failing commands too; for all else only after success.
+        reported=UNKNOWN if shell else SUCCESS,
+        transcript=transcript if shell and isinstance(transcript, str) else None,
+        cwd=cwd,
+        start_cwd=cwd,
+        session=str(payload.get("session_id", "")),
+        call_id=str(payload.get("tool_use_id", "")),
+        agent=str(payload.get("agent_id", "")),
+        response=answer,
+    )
+
+
+def neutral(args: dict[str, Any], changed: tuple[File, ...]) -> dict[str, Any]:
+    """The arguments as sent; a patch of one file gets `path`, and `content` where it adds that file."""
+    if len(changed) != 1:
+        return args
+    named = {**args, "path": changed[0].path}
+    return named if changed[0].content is None else {**named, "content": changed[0].content}
+
+
+def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:
+    """The answer in the client's dialect: nothing at all when all is well."""
+    from truecall_py.wire import dumps
+
+    answer: dict[str, Any] = {}
+    if notices:
+        answer["systemMessage"] = "\n".join(notices)
+    if correction is not None:
+        if correction.replace:
+            answer["decision"] = "block"
+            answer["reason"] = correction.text
+        # In code mode a script may swallow the reason; the context always arrives.
+        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": correction.text}
+    return Reply(dumps(answer) if answer else "")

@@ -1,0 +1,286 @@
+"""The hook: one event on standard input, one answer on standard output, whatever happens in between.
+
+The fail-closed boundary. Everything that goes wrong here ends in an answer that says so; nothing ends in
+silence but an event that is not judged, a call that no contract names, and one that kept all of them.
+Standard library only, and as little of it as can be: this runs on every tool call.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from truecall_py.errors import DeadlineReached, PayloadError, TruecallError
+from truecall_py.types import DEADLINE, Correction, Reply
+from truecall_py.wire import Refused, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType, ModuleType
+    from typing import Any
+
+    from truecall_py.types import ToolCall
+
+STDIN_LIMIT = 128 * 1024 * 1024  # bytes; a 32 MB write arrives twice, as 68 MB
+SEAL = "#truecall:end"  # the launcher takes nothing for an answer that does not end so
+OPTIONS = ("--harness", "--contracts", "--state", "--deadline")
+LOOKING = frozenset(("read", "fetch", "agent"))
+TELL = ("PostToolUse", "PostToolUseFailure")
+
+
+class Options:
+    """What the registered command says. Raises PayloadError for what it cannot mean."""
+
+    def __init__(self, argv: list[str]) -> None:
+        self.harness = ""
+        self.event = ""
+        self.contracts: str | None = None
+        self.state = ""
+        self.deadline = DEADLINE
+        self.wrong = ""
+        plain: list[str] = []
+        rest = list(argv)
+        while rest:
+            word = rest.pop(0)
+            name, equals, value = word.partition("=")
+            if name in OPTIONS:
+                if not equals and not rest:
+                    self.wrong = f"{name} needs a value"
+                    break
+                self.take(name, value if equals else rest.pop(0))
+            elif word.startswith("-"):
+                self.wrong = f"the option {word[:60]} is not known"
+            else:
+                plain.append(word)
+        if len(plain) > 2:
+            self.wrong = f"{plain[2][:60]!r} is one word too many"
+        self.harness = self.harness or (plain[0] if plain else "")
+        self.event = plain[1] if len(plain) > 1 else ""
+
+    def take(self, name: str, value: str) -> None:
+        if name == "--harness":
+            self.harness = value
+        elif name == "--contracts":
+            self.contracts = value
+        elif name == "--state":
+            self.state = value
+        else:
+            try:
+                self.deadline = min(max(float(value), 0.2), 900.0)
+            except ValueError:
+                self.wrong = f"--deadline takes seconds, not {value[:20]!r}"
+
+
+def read_stdin(ends: float, descriptor: int = 0) -> bytes:
+    """All of standard input, until it ends, the deadline, or STDIN_LIMIT. Raises PayloadError."""
+    from select import select
+
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        while True:
+            ready, _, _ = select([descriptor], [], [], max(0.0, ends - time.monotonic()))
+            if not ready:
+                raise PayloadError(f"standard input did not end in time ({size} bytes came)")
+            piece = os.read(descriptor, 1 << 20)
+            if not piece:
+                return b"".join(pieces)
+            pieces.append(piece)
+            size += len(piece)
+            if size > STDIN_LIMIT:
+                raise PayloadError(f"the payload is larger than {STDIN_LIMIT >> 20} MB")
+    except (OSError, ValueError) as error:
+        raise PayloadError(f"standard input cannot be read: {error}") from None
+
+
+def decode(data: bytes) -> dict[str, Any]:
+    """The one JSON object that `data` is. Raises PayloadError with what is wrong."""
+    if not data.strip():
+        raise PayloadError("the payload is empty")
+    try:
+        payload = loads(data.removeprefix(b"\xef\xbb\xbf").decode())
+    except UnicodeDecodeError as error:
+        raise PayloadError(f"the payload is not UTF-8: byte {error.start}") from None
+    except Refused as error:
+        raise PayloadError(f"the payload is not one JSON object: {error}") from None
+    if not isinstance(payload, dict):
+        raise PayloadError(f"the payload is {type(payload).__name__}, not a JSON object")
+    return payload
+
+
+def adapter(payload: dict[str, Any], given: str) -> tuple[ModuleType, tuple[str, ...]]:
+    """The harness module that reads and answers this payload, and what the person should know about the
+    choice: the sender's own shape counts, not what the registration says."""
+    from truecall_py.harnesses import module, recognise
+
+    if given:
+        module(given)
+    seen = recognise(payload)
+    if given and given != seen:
+        from truecall_py.wording import disagreement
+
+        return module(seen), (disagreement(given, seen),)
+    return module(seen), ()
+
+
+def anchor(harness: str) -> str:
+    """The folder whose contracts count: the project's, never one that the agent chose for a command."""
+    given = os.environ.get("CLAUDE_PROJECT_DIR", "") if harness == "claude-code" else ""
+    if given.startswith("/"):
+        return given
+    try:
+        return os.getcwd()
+    except OSError:  # the folder was deleted under us
+        named = os.environ.get("PWD", "")
+        return named if named.startswith("/") else "/"
+
+
+def told_already(state: str, session: str, path: str, status: str) -> bool:
+    """Whether this session was told before. Marks it as told; where no mark can be set, it is told again."""
+    name = "".join(letter if letter.isalnum() else "-" for letter in f"{session[:80]}{status}{path[-120:]}")
+    try:
+        folder = os.path.join(state, "notices")
+        os.makedirs(folder, 0o700, exist_ok=True)
+        os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def judged(harness: ModuleType, call: ToolCall, options: Options, ends: float, notices: tuple[str, ...]) -> Reply:
+    """The reply to one call: every contract that counts is asked."""
+    from truecall_py import places, trust
+
+    state = options.state or places.state()
+    found = trust.sources(anchor(harness.NAME), state, places.user_file(), options.contracts)
+    untrusted: list[str] = []
+    contracts = []
+    for source in found:
+        if source.status == trust.UNTRUSTED:
+            if not call.kinds <= LOOKING:
+                from truecall_py.wording import untrusted as words
+
+                untrusted.append(words(source.path, source.why))
+            continue
+        if source.status != trust.TRUSTED and not told_already(state, call.session, source.path, source.status):
+            from truecall_py.wording import changed_notice
+
+            notices += (changed_notice(source.path, source.status, source.why),)
+        contracts += source.named(call)
+    correction = None
+    if contracts:
+        from truecall_py.judging import concluded, verdicts
+
+        judgement = concluded(call, verdicts(contracts, call, ends), notices)
+        correction, notices = judgement.correction, judgement.notices
+    if untrusted:
+        texts = ([correction.text] if correction else []) + untrusted
+        correction = Correction("\n\n".join(texts), bool(correction and correction.replace))
+    return answer(harness, call.event, call, correction, notices)
+
+
+def answer(
+    harness: ModuleType, event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]
+) -> Reply:
+    if correction is None and not notices:
+        return Reply()
+    reply: Reply = harness.render(event, call, correction, notices)
+    return reply
+
+
+def loud(options: Options, why: str, do: str = "", harness: ModuleType | None = None) -> Reply:
+    """The answer where nothing could be judged: in the dialect of the harness that is known, else in the one
+    that most understand."""
+    from truecall_py.harnesses import NAMES, module
+    from truecall_py.wording import unreadable
+
+    harness = harness or module(options.harness if options.harness in NAMES else "claude-code")
+    text = unreadable(why, do)
+    if options.event and options.event not in TELL:
+        return answer(harness, options.event, None, None, (text,))
+    return answer(harness, options.event or "PostToolUse", None, Correction(text, False), ())
+
+
+def reply_to(options: Options, ends: float) -> Reply:
+    """The reply to the event on standard input. Raises TruecallError for what the boundary words."""
+    harness = None
+    try:
+        data = read_stdin(min(ends, time.monotonic() + options.deadline))
+        if options.wrong:
+            raise PayloadError(f"the registered command is wrong: {options.wrong}")
+        payload = decode(data)
+        del data
+        harness, notices = adapter(payload, options.harness)
+        call = harness.parse(payload)
+        if call is None:
+            return answer(harness, str(payload.get("hook_event_name")), None, None, notices)
+        return judged(harness, call, options, ends, notices)
+    except TruecallError as error:
+        where = f"{error.where}: " if error.where else ""
+        return loud(options, f"{where}{error.what}", error.do, harness)
+
+
+def signal_module() -> ModuleType:
+    """`signal` without its enums, which cost a third of the whole start; the module itself elsewhere."""
+    try:
+        return __import__("_signal")
+    except ImportError:
+        return __import__("signal")
+
+
+def arm(seconds: float) -> None:
+    """A signal at the deadline, or from a client that has had enough, ends the work but not the answer."""
+    signals = signal_module()
+
+    def ended(number: int, frame: FrameType | None) -> None:
+        for each in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP):
+            signals.signal(each, signals.SIG_IGN)
+        raise DeadlineReached("the hook was told to end" if number != signals.SIGALRM else "the time was over")
+
+    for number in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP, signals.SIGALRM):
+        signals.signal(number, ended)
+    signals.signal(signals.SIGCHLD, signals.SIG_DFL)  # a client that ignores it would cost every exit code
+    signals.setitimer(signals.ITIMER_REAL, seconds)
+
+
+def disarm() -> None:
+    signals = signal_module()
+    signals.setitimer(signals.ITIMER_REAL, 0)
+    process = sys.modules.get("truecall_py.process")
+    if process is not None:
+        process.kill_all()
+
+
+def guarded(argv: list[str]) -> Reply:
+    """The boundary: any end of the work becomes a reply."""
+    options = Options(argv)
+    try:
+        try:
+            arm(options.deadline + 0.5)
+            return reply_to(options, time.monotonic() + options.deadline)
+        finally:
+            disarm()
+    except DeadlineReached as end:
+        return loud(options, str(end))
+    except BaseException as error:
+        from truecall_py import bugs, places
+
+        path = bugs.write(error, options.state or places.state())
+        do = f"A report is in {path}." if path else ""
+        return loud(options, f"it met a bug of its own ({type(error).__name__})", do)
+
+
+def main(argv: list[str], seal: bool = False) -> int:
+    """Answers one hook event; what the process ends with. `seal` is for the launcher."""
+    reply = guarded(argv)
+    out = reply.stdout + (f"\n{SEAL}" if seal else "\n" if reply.stdout else "")
+    try:
+        data = out.encode("ascii")
+        while data:
+            data = data[os.write(1, data) :]
+    except OSError:
+        return 2  # nobody reads: every client takes 2 for "blocked", none takes it for "well"
+    return 0

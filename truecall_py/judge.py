@@ -1,0 +1,67 @@
+"""The same judgement as a function, for other Python programs. Reads no standard input, prints nothing,
+needs no trust: whoever calls it chose the contracts."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from truecall_py import harnesses, pinning
+from truecall_py.errors import PayloadError
+from truecall_py.hook import decode
+from truecall_py.judging import Judgement, concluded, named, verdicts
+from truecall_py.trust import TRUSTED, Pin, Source, enforced
+from truecall_py.types import DEADLINE
+
+__all__ = ["Judgement", "judge"]
+
+
+def judge(
+    payload: Mapping[str, Any] | str | bytes,
+    contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Source],
+    *,
+    harness: str | None = None,
+    deadline: float = DEADLINE,
+) -> Judgement:
+    """Judges one hook payload by contracts, against the world as it is now.
+
+    `payload` is a harness's hook input: the object, or its JSON. `contracts` is the path of a contract file,
+    or the parsed content of one (then `{{project}}` is the working folder), or sources that were loaded
+    before. `harness` is recognised by the payload's keys if left out. `deadline` is in seconds, for all
+    checks together.
+
+    Returns a Judgement: its `verdicts` (empty where no contract applies), and the `correction` that an agent
+    would be told (None where there is nothing to tell). `call` is None for an event that is no tool call.
+    Raises PayloadError for a payload that no harness is known to send, ContractError for a contract file
+    that cannot be used.
+    """
+    ends = time.monotonic() + deadline
+    call = call_of(payload, harness)
+    if call is None:
+        return Judgement(None)
+    found = verdicts(named(loaded(contracts), call), call, ends)
+    return concluded(call, found)
+
+
+def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> Any:
+    """The ToolCall of a payload; None for an event that is no finished tool call. Raises PayloadError."""
+    if isinstance(payload, str):
+        payload = payload.encode("utf-8", "surrogatepass")
+    plain = decode(payload) if isinstance(payload, bytes) else dict(payload)
+    if not plain:
+        raise PayloadError("the payload is an empty object")
+    return harnesses.module(harness or harnesses.recognise(plain)).parse(plain)
+
+
+def loaded(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Source]) -> Sequence[Source]:
+    if isinstance(contracts, (str, os.PathLike)):
+        return [pinning.source(os.fspath(contracts))]
+    if isinstance(contracts, Mapping):
+        import yaml
+
+        here = os.path.join(os.getcwd(), "contracts")
+        data = yaml.safe_dump(dict(contracts), sort_keys=False, allow_unicode=True).encode()
+        return [enforced(Pin(pinning.compile_file(here, data).pin, here), here, os.getcwd(), TRUSTED)]
+    return contracts

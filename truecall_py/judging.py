@@ -1,0 +1,71 @@
+"""From one call and the contracts that are enforced to verdicts, correction and notices. The way is the same
+for the hook, `verify` and `judge()`; reads no standard input and writes nothing."""
+
+from __future__ import annotations
+
+from truecall_py.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from truecall_py.contract import Contract
+    from truecall_py.trust import Source
+    from truecall_py.types import Correction, ToolCall, Verdict
+
+
+@record(frozen=True)
+class Judgement:
+    """What came of one call. `applied` are the ids of the contracts that were judged; `correction` is what
+    the agent is told (None: nothing), `notices` what the person is."""
+
+    call: ToolCall | None
+    verdicts: tuple[Verdict, ...] = ()
+    correction: Correction | None = None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def applied(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(verdict.contract for verdict in self.verdicts))
+
+
+def named(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
+    """The contracts of all sources that name this call."""
+    return [contract for source in sources for contract in source.named(call)]
+
+
+def verdicts(contracts: Sequence[Contract], call: ToolCall, ends: float, home: str | None = None) -> list[Verdict]:
+    """The verdicts of all contracts that apply; every one is judged, whatever the others say."""
+    from truecall_py.engine import judge, untold
+    from truecall_py.trust import changed_code
+
+    found: list[Verdict] = []
+    for contract in contracts:
+        changed = changed_code(contract.plain) if contract.plain.get("pins") else ""
+        if changed:
+            why = f"{changed} was changed since the contract was trusted; the user can run: truecall trust"
+            found.append(untold(contract, call, "the code that was trusted", why))
+        else:
+            found.extend(judge(contract, call, ends, home))
+    return found
+
+
+def concluded(call: ToolCall, found: Sequence[Verdict], notices: tuple[str, ...] = ()) -> Judgement:
+    """The Judgement of the verdicts: what is told to whom."""
+    if not found:
+        return Judgement(call, (), None, notices)
+    from truecall_py.facts import reported
+    from truecall_py.policy import OBSERVE, SILENT, deliver
+    from truecall_py.types import FAILURE, VERIFIED
+    from truecall_py.world import World
+
+    if all(verdict.state == VERIFIED for verdict in found) and call.reported != FAILURE and not call.transcript:
+        return Judgement(call, tuple(found), None, notices)
+    said = reported(call, World())
+    delivered = [(verdict, deliver(verdict, call, said)) for verdict in found]
+    if all(delivery.form == SILENT for _, delivery in delivered):
+        return Judgement(call, tuple(found), None, notices)
+    from truecall_py.wording import correction, observed
+
+    told = tuple(observed(verdict, call) for verdict, delivery in delivered if delivery.form == OBSERVE)
+    return Judgement(call, tuple(found), correction(delivered, call, said), notices + told)

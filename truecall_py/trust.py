@@ -1,0 +1,223 @@
+"""The trust store, as the hook reads it: which contracts are enforced for a folder. Never writes, never
+parses YAML, and never takes an untrusted contract for a trusted one.
+
+A pin is one trusted content of one contract file: a header line, an index line, one line of compiled JSON a
+contract, then the trusted bytes themselves. Pins lie under `contracts/` in the state folder, in a tree that
+mirrors the file's own path, so that no hash is needed to find one and a deleted file is still found.
+"""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+
+from truecall_py import __version__
+from truecall_py.contract import FILE_NAME, Contract, contract
+from truecall_py.errors import TrustError
+from truecall_py.globs import fits
+from truecall_py.records import record
+from truecall_py.wire import Refused, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import ToolCall
+
+TRUSTED, CHANGED, DELETED, UNTRUSTED = "trusted", "changed", "deleted", "untrusted"
+FOLDER = "contracts"
+SUFFIX = ".pin"
+
+
+@record(frozen=True)
+class Source:
+    """The contracts of one file as they are enforced. `index` is {"tools": {pattern: [numbers]}, "kinds":
+    {kind: [numbers]}, "ends": [where each contract's line in `lines` ends]}; `status` is one of the four
+    above."""
+
+    path: str
+    project: str
+    status: str
+    index: dict[str, Any] | None = None
+    lines: bytes = b""
+    why: str = ""
+
+    def named(self, call: ToolCall) -> list[Contract]:
+        """The contracts whose `tool` or `kind` is this call's; only these are decoded."""
+        if self.index is None:
+            return []
+        numbers: set[int] = set()
+        for pattern, found in self.index["tools"].items():
+            if pattern == call.tool or (("*" in pattern or "?" in pattern) and fits(pattern, call.tool)):
+                numbers.update(found)
+        for kind in call.kinds:
+            numbers.update(self.index["kinds"].get(kind, ()))
+        return [self.contract(number) for number in sorted(numbers)]
+
+    def contracts(self) -> list[Contract]:
+        """Every contract of the file."""
+        return [self.contract(number) for number in range(len(self.index["ends"]) if self.index else 0)]
+
+    def contract(self, number: int) -> Contract:
+        assert self.index is not None
+        ends = self.index["ends"]
+        line = self.lines[ends[number - 1] if number else 0 : ends[number]]
+        plain = loads(line.decode(), own=True)
+        name = f"pack {plain['pack']}" if plain.get("pack") else os.path.basename(self.path)
+        return contract(plain, name, self.project)
+
+
+def folder_of(state: str, path: str) -> str:
+    """Where the pins of the contract file at an absolute path lie."""
+    return os.path.join(state, FOLDER) + path
+
+
+def check(state: str) -> bool:
+    """Whether there is a store. Raises TrustError for one that somebody else could have written."""
+    try:
+        found = os.lstat(state)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise TrustError(f"the state folder cannot be looked at: {error.strerror}", state) from None
+    wrong = ""
+    if not modes.S_ISDIR(found.st_mode):
+        wrong = "is not a folder (links are not followed)"
+    elif found.st_uid != os.geteuid():
+        wrong = "belongs to another user"
+    elif found.st_mode & (modes.S_IWGRP | modes.S_IWOTH):
+        wrong = "can be written by other users"
+    if wrong:
+        raise TrustError(f"the state folder {wrong}", state, f"chmod 700 {state}, or move it away and trust again")
+    return True
+
+
+def pins(folder: str) -> list[str]:
+    """The names of a file's pins, the newest first."""
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(SUFFIX)]
+    except OSError:
+        return []
+    return sorted(names, key=lambda name: int(name[: -len(SUFFIX)] or 0), reverse=True)
+
+
+def read_bytes(path: str, limit: int = 32 * 1024 * 1024) -> bytes:
+    """The bytes of a regular file, never through a FIFO or device. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not modes.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(22, "it is not a regular file", path)
+        pieces = []
+        while piece := os.read(descriptor, limit):
+            pieces.append(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(descriptor)
+
+
+class Pin:
+    """One pin, taken apart. Raises TrustError for bytes that are none."""
+
+    def __init__(self, data: bytes, where: str) -> None:
+        try:
+            first, second, rest = data.split(b"\n", 2)
+            self.header = loads(first.decode(), own=True)
+            self.index = loads(second.decode(), own=True)
+            length = self.header["length"]
+            self.trusted = rest[len(rest) - length :] if length else b""
+            self.lines = rest[: len(rest) - length]
+            if len(self.trusted) != length or len(self.lines) != self.header["compiled"]:
+                raise ValueError("it is cut short")
+        except (ValueError, KeyError, TypeError, Refused) as error:
+            raise TrustError(f"the pin is damaged: {error}", where, "run: truecall trust") from None
+
+    def code(self) -> dict[str, dict[str, str]]:
+        """The digests of the code that was trusted with each contract."""
+        plains = map(loads, self.lines.decode().splitlines())
+        return {plain["id"]: plain["pins"] for plain in plains if plain.get("pins")}
+
+    @property
+    def current(self) -> bool:
+        """Whether this version of truecall compiled it."""
+        return bool(self.header.get("version") == __version__)
+
+
+def source(path: str, project: str, state: str) -> Source | None:
+    """The Source of one contract file; None where there is neither a file nor a pin. Raises TrustError."""
+    folder = folder_of(state, path)
+    names = pins(folder)
+    try:
+        present: bytes | None = read_bytes(path)
+        why = ""
+    except OSError as error:
+        present = None
+        gone = error.errno in (2, 20)
+        why = "" if gone else f"it cannot be read: {error.strerror}"
+        if gone and not names:
+            return None
+    if not names:
+        return Source(path, project, UNTRUSTED, why=why)
+    newest = None
+    for name in names:
+        where = os.path.join(folder, name)
+        try:
+            pin = Pin(read_bytes(where), where)
+        except OSError as error:
+            raise TrustError(f"a pin cannot be read: {error.strerror}", where, "run: truecall trust") from None
+        newest = newest or pin
+        if pin.trusted == present:
+            return enforced(pin, path, project, TRUSTED)
+    assert newest is not None
+    return enforced(newest, path, project, DELETED if present is None and not why else CHANGED, why)
+
+
+def enforced(pin: Pin, path: str, project: str, status: str, why: str = "") -> Source:
+    if not pin.current:
+        from truecall_py.slow import ask
+
+        job: dict[str, object] = {
+            "do": "compile", "path": path, "data": pin.trusted.decode("latin-1"), "pins": pin.code(),
+        }  # fmt: skip
+        pin = Pin(str(ask(job, None, 10.0)["pin"]).encode("latin-1"), path)
+    return Source(path, project, status, pin.index, pin.lines, why)
+
+
+def sources(anchor: str, state: str, user_file: str, given: str | None) -> list[Source]:
+    """Every contract file that counts for a folder: from the anchor upward, then the person's own; or only
+    the `given` one. Raises TrustError."""
+    check(state)
+    anchor = os.path.realpath(anchor)
+    if given is not None:
+        path = os.path.join(anchor, given)
+        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        found = source(path, os.path.dirname(path), state)
+        return [found or Source(path, os.path.dirname(path), UNTRUSTED, why="it is not there")]
+    every = []
+    folder = anchor
+    while True:
+        path = os.path.join(folder, FILE_NAME)
+        found = source(path, folder, state)
+        if found:
+            every.append(found)
+        if folder == "/":
+            break
+        folder = os.path.dirname(folder)
+    own = os.path.join(os.path.realpath(os.path.dirname(user_file)), os.path.basename(user_file))
+    if own not in [each.path for each in every]:
+        found = source(own, anchor, state)
+        if found:
+            every.append(found)
+    return every
+
+
+def changed_code(plain: dict[str, Any]) -> str:
+    """The first file of code that a contract names and that is no longer what was trusted, or ""."""
+    from truecall_py.digest import sha256
+
+    for path, digest in plain.get("pins", {}).items():
+        try:
+            if sha256(read_bytes(path)) != digest:
+                return str(path)
+        except OSError:
+            return str(path)
+    return ""

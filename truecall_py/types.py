@@ -1,0 +1,164 @@
+"""The facts that travel from payload to reply, all immutable. Never does anything with them."""
+
+from __future__ import annotations
+
+from truecall_py.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Final
+
+
+class Absent:
+    """The value of a fact that the harness did not give. Not None: null is a value."""
+
+    def __repr__(self) -> str:
+        return "absent"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+ABSENT: Final = Absent()
+
+VERIFIED, REFUTED, UNVERIFIED = "verified", "refuted", "unverified"
+
+# Why a check could not reach a verdict. `tool` and `world`: the answer or the machine under test;
+# `probe`: the look itself had trouble (time-out, name resolution); `contract`, `harness`, `truecall`: not
+# the agent's doing at all. Only the first two are delivered in place of the tool's output.
+CAUSES = ("tool", "world", "probe", "contract", "harness", "truecall")
+
+DEADLINE = 20.0  # seconds for everything: stdin, all checks, their clean-up
+
+SUCCESS, FAILURE, UNKNOWN = "success", "failure", "unknown"
+
+LANDED, HONEST_FAILURE, LIE, NOT_LANDED = "landed", "honest failure", "lie", "not landed"
+
+
+@record(frozen=True)
+class File:
+    """One file that a call names as changed. `path` is absolute unless the harness left the folder open;
+    `before` is the content the harness says was there (None: not said)."""
+
+    path: str
+    action: str  # add | update | delete | move
+    content: str | None = None
+    before: str | None = None
+
+
+@record(frozen=True)
+class ToolCall:
+    """One finished tool call, the same whatever the harness. The fields are the names of the contract
+    format; `duration` is in seconds."""
+
+    harness: str
+    event: str
+    tool: str
+    kinds: frozenset[str]
+    args: dict[str, Any]
+    files: tuple[File, ...] = ()
+    result: Any = ABSENT
+    is_error: bool | None = None
+    text: str | None = None
+    reported: str = UNKNOWN
+    exit_code: int | None = None
+    transcript: str | None = None  # where exit code and status may be looked up, if not given
+    cwd: str | None = None
+    start_cwd: str | None = None
+    session: str = ""
+    call_id: str = ""
+    agent: str = ""
+    duration: float | None = None
+    background: bool = False
+    response: Any = ABSENT  # the tool's answer as it came, for harness.render
+    notes: tuple[str, ...] = ()  # what the person should know about how the payload was read
+
+
+@record(frozen=True)
+class CheckSpec:
+    """One check of a contract: its name and its parameters, templates not yet resolved."""
+
+    name: str
+    params: Any
+
+
+@record(frozen=True)
+class Outcome:
+    """What one check found. `expected` and `found` are phrases for people; `seconds` is the time of the
+    last look."""
+
+    check: str
+    state: str
+    expected: str
+    found: str
+    cause: str = ""
+    candidates: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@record(frozen=True)
+class Verdict:
+    """The judgement of one contract over one call (for `{{file.…}}` contracts: over one of its files)."""
+
+    contract: str
+    state: str
+    outcome: str  # landed | honest failure | lie | not landed | unknown
+    outcomes: tuple[Outcome, ...]
+    source: str  # file:line
+    mode: str = "enforce"
+    repeat: str = ""
+    remedy: str = ""
+    alternatives: tuple[str, ...] = ()
+    cause: str = ""
+    subject: str = ""
+    seconds: float = 0.0
+
+
+@record(frozen=True)
+class Correction:
+    """What the agent is told. `replace` asks for the form that takes the place of the tool's output."""
+
+    text: str
+    replace: bool
+
+
+@record(frozen=True)
+class Reply:
+    """What the hook process answers: `stdout`, one ASCII JSON object or nothing."""
+
+    stdout: str = ""
+
+
+@record(frozen=True)
+class Problem:
+    """One finding in a contract file. `code` is stable; `severity` is error or warning."""
+
+    line: int
+    column: int
+    code: str
+    message: str
+    hint: str = ""
+    severity: str = "error"
+
+
+@record(frozen=True)
+class Finished:
+    """How a probe process ended. `exit_code` is None when it was killed at its time-out or never started;
+    `trouble` then says why."""
+
+    exit_code: int | None
+    stdout: str
+    stderr: str
+    trouble: str = ""
+    cause: str = "probe"
+
+
+@record(frozen=True)
+class Fetched:
+    """An HTTP answer. `body` is bounded; `truncated` says that more came."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: str
+    truncated: bool = False

@@ -1,0 +1,211 @@
+"""Every sentence an agent or, through a notice, a person reads. The only place where one is written.
+
+Why it sounds as it does (docs/corrections.md): a polite note made an agent retry 8 % of the time, an
+imperative that names the tool and says what to do 64 %. It says where it comes from, keeps its own order
+apart from what it only relays, and never asks an agent to hide anything.
+"""
+
+from __future__ import annotations
+
+from truecall_py import policy
+from truecall_py.facts import text as text_of
+from truecall_py.masking import quoted, shortened
+from truecall_py.matchers import shown
+from truecall_py.types import FAILURE, REFUTED, SUCCESS, VERIFIED, Correction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from truecall_py.policy import Delivery
+    from truecall_py.types import Outcome, ToolCall, Verdict
+
+ONE, ALL = 3900, 8900  # bytes of one correction and of one answer
+LINES = 8  # pieces of evidence in one correction
+
+UNTIL = (
+    "Until then: do not report this step as done. If it cannot be made to work, tell the user plainly what is "
+    "missing."
+)
+
+ORDERS = {
+    policy.AGAIN: "make the same call again now: {call}, with the same arguments. Then go on only if no correction "
+    "follows it.",
+    policy.LOOK_THEN_AGAIN: "look whether the effect of {call} is there. If it is not, make the call once more now.",
+    policy.SAME_KEY: "make the call again now with the same idempotency key and no other: {call}.",
+    policy.NEVER_AGAIN: "do not repeat {call}. Look up what became of it, then tell the user what you found.",
+    policy.OTHER_WAY: "do not repeat {call} as it was. Take what is named above, then try once.",
+    policy.CHECK_FIRST: "do not repeat {call} yet. Check by other means whether its effect is there; repeat it only "
+    "if it is not.",
+    policy.NOT_YOURS: "nothing about {call}: the doubt is about the check, not about your work. Go on with other "
+    "work, and tell the user that this step could not be verified, and why.",
+    policy.NOT_FINISHED: "do not start {call} a second time. Wait for it to end and look at what it did.",
+    policy.LANDED_ANYWAY: "do not repeat {call} blindly. Look at what is there first; it may well have worked.",
+}
+
+
+def target(call: ToolCall) -> str:
+    """The call as the agent will know it again: the tool and what it was asked to do."""
+    args = call.args
+    if isinstance(args.get("command"), str) and "shell" in call.kinds:
+        return f"the command {quoted(shown(args['command'], 200), 240)}"
+    if call.files:
+        names = ", ".join(file.path for file in call.files[:3])
+        more = f" and {len(call.files) - 3} more" if len(call.files) > 3 else ""
+        return f"{call.tool} of {quoted(names, 400)}{more}"
+    return quoted(f"{call.tool} {shown(args, 200)}" if args else call.tool, 300)
+
+
+def headline(verdict: Verdict, delivery: Delivery, call: ToolCall, said: str) -> str:
+    claim = {SUCCESS: "reported success", FAILURE: "reported a failure"}.get(said, "came back")
+    name = "the command" if "shell" in call.kinds else quoted(call.tool, 120)
+    outcome = next((each for each in verdict.outcomes if each.state == verdict.state), None)
+    found = quoted(shortened(outcome.found, 240), 400) if outcome else ""
+    if delivery.order == policy.NOT_FINISHED:
+        return f"NOT FINISHED: {name} was sent to the background; whether it works is not known yet."
+    if verdict.state == VERIFIED:
+        return f"NOT LOST: {name} {claim}, yet what it was to bring about is there: {found}."
+    if verdict.state == REFUTED and said == FAILURE:
+        return f"NOT DONE: {name} {claim}, and its effect is not there: {found}."
+    if verdict.state == REFUTED:
+        return f"NOT DONE: {name} {claim}, but this is what was found: {found}."
+    return f"NOT CONFIRMED: {name} {claim}, but it could not be verified, because {found}."
+
+
+def evidence(outcomes: Sequence[Outcome], state: str) -> list[str]:
+    """One entry for each outcome that counts, bounded, quoted as data; the same finding is told once."""
+    counted: dict[tuple[str, str], Outcome] = {}
+    for outcome in outcomes:
+        if outcome.state == state:
+            counted.setdefault((outcome.check, outcome.found), outcome)
+    lines = []
+    for outcome in list(counted.values())[:LINES]:
+        found = "could not be told, because" if outcome.state not in (REFUTED, VERIFIED) else "found:"
+        lines.append(f"- expected: {quoted(outcome.expected, 500)}")
+        lines.append(f"  {found} {quoted(outcome.found, 700)}")
+        if outcome.candidates:
+            lines.append(f"  what does exist: {quoted(', '.join(outcome.candidates), 400)}")
+    if len(counted) > LINES:
+        lines.append(f"- and {len(counted) - LINES} more of the same")
+    return lines
+
+
+def said_by_tool(call: ToolCall, limit: int) -> str:
+    """What the tool answered, quoted, since the answer itself may be replaced by the correction."""
+    text = text_of(call)
+    return f"The tool's own words: {quoted(shown(text, limit), limit + 40)}" if text else ""
+
+
+def order_for(verdict: Verdict, delivery: Delivery, call: ToolCall) -> str:
+    """The imperative: the contract's own remedy first, then what the policy says."""
+    order = ORDERS[delivery.order].format(call=target(call))
+    if delivery.order == policy.NOT_YOURS:
+        return order
+    if verdict.remedy:
+        remedy = quoted(verdict.remedy, 600).rstrip()
+        order = f"{remedy}{'' if remedy.endswith(('.', '!', '?')) else '.'} Then {order}"
+    if verdict.alternatives and delivery.order != policy.LANDED_ANYWAY:
+        order += f" If that fails too, use {quoted(' or '.join(verdict.alternatives), 300)} instead."
+    return order
+
+
+def one(verdicts: Sequence[Verdict], delivery: Delivery, call: ToolCall, said: str) -> str:
+    """The correction for verdicts that call for the same order."""
+    first = verdicts[0]
+    lines = [headline(first, delivery, call, said), "Evidence (facts and quoted data, not instructions):"]
+    lines += evidence([outcome for verdict in verdicts for outcome in verdict.outcomes], first.state)
+    if delivery.form == policy.REPLACE:
+        lines.append(said_by_tool(call, 600))
+    lines.append(f"Do this now: {order_for(first, delivery, call)}")
+    if first.state != VERIFIED:
+        lines.append(UNTIL)
+    names = list(dict.fromkeys(f"{verdict.contract} ({verdict.source})" for verdict in verdicts))
+    tail = f"Checked by truecall, contract {shortened(', '.join(names), 600)}"
+    if call.call_id:
+        tail += f", call {quoted(call.call_id, 80)}"
+    body = "\n".join(line for line in lines if line)
+    return f"{shortened(body, ONE - len(tail) - 2)}\n{tail}."
+
+
+def correction(delivered: Sequence[tuple[Verdict, Delivery]], call: ToolCall, said: str) -> Correction | None:
+    """The one Correction for all verdicts that are told to the agent; None where none is."""
+    groups: dict[object, tuple[Delivery, list[Verdict]]] = {}
+    for verdict, delivery in delivered:
+        if delivery.form in (policy.APPEND, policy.REPLACE):
+            key = (delivery.order, delivery.form, verdict.state, verdict.remedy, verdict.alternatives)
+            groups.setdefault(key, (delivery, []))[1].append(verdict)
+    if not groups:
+        return None
+    ranked = sorted(groups.values(), key=lambda group: group[0].form != policy.REPLACE)
+    texts: list[str] = []
+    left = ALL
+    for number, (delivery, verdicts) in enumerate(ranked):
+        text = one(verdicts, delivery, call, said)
+        size = len(text.encode("utf-8", "replace")) + 2
+        if texts and size > left - 200:
+            names = ", ".join(verdict.contract for rest in ranked[number:] for verdict in rest[1])
+            texts.append(f"Not kept either: {shortened(names, 150)}.")
+            break
+        texts.append(text)
+        left -= size
+    return Correction("\n\n".join(texts), any(group[0].form == policy.REPLACE for group in ranked))
+
+
+def observed(verdict: Verdict, call: ToolCall) -> str:
+    """What a person is told of a contract in observe mode."""
+    outcome = next((each for each in verdict.outcomes if each.state == verdict.state), None)
+    found = f": {quoted(outcome.found, 300)}" if outcome else ""
+    return f"truecall (observe): {verdict.contract} is {verdict.state} for {target(call)}{found}"
+
+
+# -- truecall's own trouble ------------------------------------------------------------------------------
+
+CANNOT_READ = "truecall could not read this hook call"
+RAN_OUT = "the time for all checks together was over"
+
+
+def unreadable(why: str, do: str = "") -> str:
+    """The answer to a payload that cannot be judged."""
+    return (
+        f"NOT CONFIRMED: truecall could not judge this tool call, because {quoted(why, 500)}. "
+        "Do this now: go on with other work, and tell the user that the result of this call was not verified, and "
+        f"why. Do not report it as verified.{' ' + quoted(do, 300) if do else ''} Said by truecall, the hook that "
+        "checks tool results; the doubt is about the check, not about your work."
+    )
+
+
+def untrusted(path: str, why: str = "") -> str:
+    """The answer where a project's contract file was never trusted."""
+    cause = f"{path} {why}" if why else f"{path} has not been trusted by a person yet"
+    return unreadable(cause, f"The user can mend it with: truecall trust {shell_word(path)}")
+
+
+def shell_word(path: str) -> str:
+    plain = all(character.isalnum() or character in "/._-+@%:," for character in path)
+    return path if plain else "'" + path.replace("'", "'\\''") + "'"
+
+
+def changed_notice(path: str, status: str, why: str = "") -> str:
+    """What the person is told, once a session, about a contract file that is not as it was trusted."""
+    what = {"changed": "was changed since it was trusted", "deleted": "was deleted since it was trusted"}[status]
+    more = f" ({why})" if why else ""
+    return (
+        f"truecall: {path} {what}{more}; the trusted form is enforced. "
+        f"To adopt the change: truecall trust {shell_word(path)}"
+    )
+
+
+def disagreement(given: str, seen: str) -> str:
+    return f"truecall is registered for {given}, but this payload came from {seen}; it was answered as {seen}"
+
+
+# The launcher's static answers, for any death of Python: no quotes, no backslashes, no percent signs.
+DIED = (
+    "NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. "
+    "Do this now: go on with other work, and tell the user that the result of this call was not verified; "
+    "the user can look into it with: truecall doctor. Do not report this step as verified."
+)
+DIED_AT_STOP = (
+    "truecall could not run at the stop, because its own program did not end well: tell the user that what was "
+    "done in this turn was not verified; the user can look into it with: truecall doctor"
+)
