@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _METACHARACTERS = frozenset(";&|<>()$\\`\n")
 _RESERVED = "directory"  # set in a capture by us
-_MOST_COMMANDS = 400
+_PROGRAM = "a pattern begins with the name of a program"
 
 
 class _Pattern:
@@ -53,7 +53,7 @@ def runs(pattern: str, command: str, exit_code: int | None) -> list[dict[str, st
     if "".join(program) not in command and not any(len(char) > 1 for char in program):
         return None
     simples = simple_commands(command)
-    if simples is None or len(simples) > _MOST_COMMANDS or any(moves_meaning(each) for each in simples):
+    if simples is None or any(moves_meaning(each) for each in simples):
         return None
     found: list[dict[str, str]] = []
     later: Aftermath | None = None
@@ -92,7 +92,7 @@ def _compile(pattern: str) -> _Pattern | str:
         if wrong:
             return wrong
     if not form.words or form.words[0][0] != "word":
-        return "a pattern begins with the name of a program"
+        return _PROGRAM
     program = "".join(form.words[0][1])
     if program in WRAPPERS:
         return f"{program} is dropped before matching: begin with the program that it starts"
@@ -131,8 +131,10 @@ def _split(pattern: str) -> list[tuple[str, list[str]]] | str:
 
 def _part(form: _Pattern, bare: str, glob: list[str], last: bool) -> str | None:
     """Adds one word to the form; what is wrong with it, if anything."""
-    if bare == "*" and last and form.words:
+    if bare == "*" and last:
         form.rest = True
+        if not form.words:
+            return _PROGRAM
         return "nothing may follow {name...}" if form.words[-1][0] == "all" else None
     if bare.startswith("!") and len(bare) > 1:
         form.forbidden.append(bare[1:])

@@ -19,6 +19,7 @@ from truecall_py.shell_words import CALM, LOST, Frame, Reader, Simple, UnsureErr
 __all__ = ["Simple", "changes_directory", "simple_commands"]
 
 LIMIT = 256 * 1024
+_MOST = 1000  # commands in one line
 
 _OPERATORS = (
     (";;&", "<<-", "<<<", "&>>"),
@@ -347,6 +348,8 @@ class _Parser(Reader):
             compound = frame.state == "after"
             if outermost:
                 self.course.begin()
+            if len(self.simples) > _MOST:
+                unsure()
             if simple is not None:
                 self.simples.append(simple)
                 simple.detached = self.open_functions > 0

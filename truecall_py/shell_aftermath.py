@@ -127,7 +127,8 @@ class Aftermath:
         for position, effect in enumerate(self.effects):
             if position < index and not effect.detached:
                 continue
-            self.budget -= 1 + len(operands) * (len(effect.words) + len(effect.targets))
+            others = len(effect.words) if position != index else 0
+            self.budget -= 1 + len(operands) * (others + len(effect.targets))
             if self.budget < 0 or (sought and _written(effect, sought, moved)):
                 return True
             if position == index:

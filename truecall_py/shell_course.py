@@ -58,6 +58,8 @@ class Course:
 
     def follow(self, simple: Simple, in_loop: bool) -> None:
         """The risk this command runs, and what it does to all that come after it."""
+        if any(name in _READONLY for name, _ in simple.assignments):
+            simple.own_risk = LOST
         simple.risk = max(self.risk, simple.own_risk)
         self.risk = max(simple.risk, _aftermath(simple, in_loop))
 
@@ -106,8 +108,6 @@ def _may_not_start(simple: Simple) -> bool:
 
 def _aftermath(simple: Simple, in_loop: bool) -> int:
     """How far the rest of the line can be trusted after this command."""
-    if any(name in _READONLY for name, _ in simple.assignments):
-        return LOST
     if not simple.argv:
         return WARY if _may_not_start(simple) else CALM
     name, words = simple.argv[0], simple.argv[1:]

@@ -106,6 +106,8 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     kind = params.get("type", "file")
     found = world.stat(path, follow=kind not in ("symlink", "any"))
     if found is None:
+        if gone(params["path"], world):
+            return unverified(expected, f"the folder {world.base} is gone, with all that was in it", "world")
         dangling = world.stat(path, follow=False)
         what = f"a link that points to nothing at {path}" if dangling else f"nothing at {path}"
         return refuted(expected, what, nearest(path, world))
@@ -132,6 +134,11 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if wrong:
         return refuted(expected, wrong)
     return verified(expected, f"{path}, {found.st_size} bytes")
+
+
+def gone(path: str, world: World) -> bool:
+    """Whether a relative path starts in a folder that is there no more: what stood in it cannot be told."""
+    return not path.startswith(("/", "~")) and world.base is not None and world.stat(world.base) is None
 
 
 def attributes(params: dict[str, Any], found: os.stat_result) -> str:
@@ -194,9 +201,9 @@ def difference(wanted: str, held: bytes) -> str:
     theirs = held.decode("utf-8", "replace")
     if not theirs:
         return "is empty"
+    if wanted.startswith(theirs):
+        return f"ends after {len(held)} bytes, before the end of what was expected"
     for number, (ours, other) in enumerate(zip(wanted.split("\n"), theirs.split("\n"), strict=False), 1):
         if ours != other:
             return f"differs from line {number} on: {shown(other, 80)} instead of {shown(ours, 80)}"
-    if len(theirs) < len(wanted):
-        return f"ends after {len(held)} bytes, before the end of what was expected"
     return f"goes on after what was expected ({len(held)} bytes)"

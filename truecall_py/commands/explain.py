@@ -13,7 +13,7 @@ from truecall_py.engine import applications
 from truecall_py.errors import Unverified
 from truecall_py.facts import Facts
 from truecall_py.harnesses import NAMES
-from truecall_py.judge import call_of
+from truecall_py.library import call_of
 from truecall_py.masking import quoted
 from truecall_py.types import ABSENT, DEADLINE, ToolCall
 from truecall_py.world import World

@@ -9,7 +9,7 @@ import click
 from truecall_py.commands import payloads
 from truecall_py.errors import PayloadError
 from truecall_py.harnesses import NAMES
-from truecall_py.judge import judge
+from truecall_py.library import judge
 from truecall_py.judging import Judgement
 from truecall_py.records import record
 from truecall_py.types import REFUTED, UNVERIFIED

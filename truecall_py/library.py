@@ -59,9 +59,9 @@ def loaded(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Sour
     if isinstance(contracts, (str, os.PathLike)):
         return [pinning.source(os.fspath(contracts))]
     if isinstance(contracts, Mapping):
-        import yaml
+        import json  # what JSON writes is YAML too, and without the aliases that contracts may not have
 
         here = os.path.join(os.getcwd(), "contracts")
-        data = yaml.safe_dump(dict(contracts), sort_keys=False, allow_unicode=True).encode()
+        data = json.dumps(dict(contracts), ensure_ascii=False, allow_nan=False).encode()
         return [enforced(Pin(pinning.compile_file(here, data).pin, here), here, os.getcwd(), TRUSTED)]
     return contracts
