@@ -12,12 +12,20 @@ newline='
 '
 case $2 in
 Stop | SubagentStop)
-  input=$(cat)
-  out=$(printf '%s\n' "$input" | "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
+  # Read by a child, which a second one ends where nobody closes the input.
+  input=$(
+    exec 2>/dev/null 3<&0
+    head -c 33554432 <&3 3<&- &
+    reader=$!
+    { sleep 5; kill "$reader"; } >/dev/null 3<&- &
+    wait "$reader"
+    kill $!
+  )
+  out=$(printf '%s\n' "$input" | exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
   ;;
 *)
   input=
-  out=$("${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
+  out=$(exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
   ;;
 esac
 case $?$out in

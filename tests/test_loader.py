@@ -409,11 +409,12 @@ def test_mode_of_file_and_contract() -> None:
 
 
 def test_code_files() -> None:
-    """The code that a contract names is listed as written: scripts, programs, schemas, Python files."""
+    """The code that a contract names is listed; a file without a folder as ./name: scripts, programs, schemas, Python files."""
     data = contract(
         "    post:\n"
         '      - command: {run: [python3, -I, "{{project}}/checks/a.py", "{{args.x}}"]}\n'
         "      - command: {run: [./probe, x]}\n"
+        '      - command: {run: ["{{project}}/other"]}\n'
         "      - command: {run: [node, -e, code]}\n"
         "      - command: {run: [/usr/bin/env, A=1, bash, -x, b.sh]}\n"
         "      - not: {custom: {python: 'checks/n.py:saved'}}\n"
@@ -426,12 +427,13 @@ def test_code_files() -> None:
             "python3",
             "checks/a.py",
             "./probe",
+            "./other",
             "node",
             "/usr/bin/env",
             "bash",
-            "b.sh",
+            "./b.sh",
             "checks/n.py",
-            "s.json",
+            "./s.json",
         )
     ]
 

@@ -40,6 +40,6 @@ def write(error: BaseException, state: str) -> str:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
-    except OSError:
+    except (OSError, ValueError):
         return ""
     return path

@@ -95,11 +95,22 @@ def code_files(entry: dict[str, Any]) -> list[str]:
             if field.kind == "argv" and value:
                 found += programs(value)
             elif field.kind == "json-schema" and isinstance(value, str):
-                found.append(value)
+                found.append(as_file(value))
             elif (check.name, field.name) == ("custom", "python") and value:
-                found.append(value.rpartition(":")[0])
-    names = [name.removeprefix("{{project}}/") for name in found]
-    return [name for name in dict.fromkeys(names) if name and template.OPEN not in name]
+                found.append(as_file(value.rpartition(":")[0]))
+    names = dict.fromkeys(map(in_project, found))
+    return [name for name in names if name and template.OPEN not in name]
+
+
+def in_project(name: str) -> str:
+    """A name without a leading {{project}}/: what is left is a path, and relative to the contract's folder."""
+    rest = name.removeprefix("{{project}}/")
+    return rest if rest == name else as_file(rest)
+
+
+def as_file(name: str) -> str:
+    """A file's name, told from a program's: a bare program is looked up on PATH and never in the project."""
+    return name if "/" in name or not name else f"./{name}"
 
 
 def programs(argv: list[str]) -> list[str]:
@@ -116,5 +127,5 @@ def programs(argv: list[str]) -> list[str]:
         if word in NO_SCRIPT or (word.startswith("-") and not word.startswith("--") and word[-1:] in "ce"):
             break
         if word != "run" and not word.startswith("-"):
-            return [*found, word]
+            return [*found, as_file(word)]
     return found

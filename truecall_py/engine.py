@@ -57,8 +57,9 @@ def condition(path: str, matcher: dict[str, Any], facts: Facts) -> list[dict[str
             return None
         from truecall_py.runs import runs
 
-        found = runs(matcher["runs"], value, exit_code_for(value, facts))
-        if found is None:
+        # The exit code may cost a look-up: it is asked for only if the command could match at all.
+        found = runs(matcher["runs"], value, 0) and runs(matcher["runs"], value, exit_code_of(facts))
+        if not found:
             return None
         captures = found
     rest = {operator: wanted for operator, wanted in matcher.items() if operator != "runs"}
@@ -66,9 +67,8 @@ def condition(path: str, matcher: dict[str, Any], facts: Facts) -> list[dict[str
     return captures if not rest or holds(wanted, value, facts.world, condition=True) else None
 
 
-def exit_code_for(command: str, facts: Facts) -> int | None:
-    """The exit code where certainty may hang on it: only an `&&` chain needs it, and it may cost a look-up."""
-    value = facts.get("exit_code") if "&&" in command else None
+def exit_code_of(facts: Facts) -> int | None:
+    value = facts.get("exit_code")
     return value if isinstance(value, int) else None
 
 

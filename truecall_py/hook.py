@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from truecall_py.errors import DeadlineReached, PayloadError, TruecallError
+from truecall_py.errors import DeadlineReached, PayloadError, TruecallError, TrustError
 from truecall_py.types import DEADLINE, Correction, Reply
 from truecall_py.wire import Refused, loads
 
@@ -26,7 +26,6 @@ STDIN_LIMIT = 128 * 1024 * 1024  # bytes; a 32 MB write arrives twice, as 68 MB
 SEAL = "#truecall:end"  # the launcher takes nothing for an answer that does not end so
 OPTIONS = ("--harness", "--contracts", "--state", "--deadline")
 LOOKING = frozenset(("read", "fetch", "agent"))
-TELL = ("PostToolUse", "PostToolUseFailure")
 
 
 class Options:
@@ -69,6 +68,9 @@ class Options:
             try:
                 self.deadline = min(max(float(value), 0.2), 900.0)
             except ValueError:
+                self.deadline = float("nan")
+            if self.deadline != self.deadline:
+                self.deadline = DEADLINE
                 self.wrong = f"--deadline takes seconds, not {value[:20]!r}"
 
 
@@ -109,19 +111,24 @@ def decode(data: bytes) -> dict[str, Any]:
     return payload
 
 
-def adapter(payload: dict[str, Any], given: str) -> tuple[ModuleType, tuple[str, ...]]:
-    """The harness module that reads and answers this payload, and what the person should know about the
-    choice: the sender's own shape counts, not what the registration says."""
+def adapter(payload: dict[str, Any]) -> ModuleType:
+    """The harness module that reads and answers this payload: the sender's own shape counts, not what the
+    registration says. Raises PayloadError."""
     from truecall_py.harnesses import module, recognise
 
-    if given:
-        module(given)
-    seen = recognise(payload)
-    if given and given != seen:
-        from truecall_py.wording import disagreement
+    return module(recognise(payload))
 
-        return module(seen), (disagreement(given, seen),)
-    return module(seen), ()
+
+def registration(given: str, seen: str) -> tuple[str, ...]:
+    """What the person should know about the harness that the registered command names. Raises PayloadError
+    for one that there is not."""
+    if not given or given == seen:
+        return ()
+    from truecall_py.harnesses import module
+    from truecall_py.wording import disagreement
+
+    module(given)
+    return (disagreement(given, seen),)
 
 
 def anchor(harness: str) -> str:
@@ -131,13 +138,20 @@ def anchor(harness: str) -> str:
         return given
     try:
         return os.getcwd()
-    except OSError:  # the folder was deleted under us
-        named = os.environ.get("PWD", "")
-        return named if named.startswith("/") else "/"
+    except OSError:  # the folder was deleted under us: Linux still knows its name, elsewhere the shell may
+        try:
+            named = os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
+        except OSError:
+            named = os.environ.get("PWD", "")
+    if not named.startswith("/"):
+        raise PayloadError("the working folder was deleted, so its contracts cannot be found")
+    return named
 
 
 def told_already(state: str, session: str, path: str, status: str) -> bool:
     """Whether this session was told before. Marks it as told; where no mark can be set, it is told again."""
+    if not session:
+        return False
     name = "".join(letter if letter.isalnum() else "-" for letter in f"{session[:80]}{status}{path[-120:]}")
     try:
         folder = os.path.join(state, "notices")
@@ -159,17 +173,21 @@ def judged(harness: ModuleType, call: ToolCall, options: Options, ends: float, n
     untrusted: list[str] = []
     contracts = []
     for source in found:
+        try:
+            contracts += source.named(call)
+        except TrustError as error:
+            source = source.doubted(error.what)
+        if source.status == trust.TRUSTED:
+            continue
         if source.status == trust.UNTRUSTED:
             if not call.kinds <= LOOKING:
                 from truecall_py.wording import untrusted as words
 
                 untrusted.append(words(source.path, source.why))
-            continue
-        if source.status != trust.TRUSTED and not told_already(state, call.session, source.path, source.status):
+        elif not told_already(state, call.session, source.path, source.status):
             from truecall_py.wording import changed_notice
 
             notices += (changed_notice(source.path, source.status, source.why),)
-        contracts += source.named(call)
     correction = None
     if contracts:
         from truecall_py.judging import concluded, verdicts
@@ -177,8 +195,9 @@ def judged(harness: ModuleType, call: ToolCall, options: Options, ends: float, n
         judgement = concluded(call, verdicts(contracts, call, ends), notices)
         correction, notices = judgement.correction, judgement.notices
     if untrusted:
-        texts = ([correction.text] if correction else []) + untrusted
-        correction = Correction("\n\n".join(texts), bool(correction and correction.replace))
+        from truecall_py.wording import with_untrusted
+
+        correction = with_untrusted(correction, untrusted)
     return answer(harness, call.event, call, correction, notices)
 
 
@@ -199,9 +218,10 @@ def loud(options: Options, why: str, do: str = "", harness: ModuleType | None = 
 
     harness = harness or module(options.harness if options.harness in NAMES else "claude-code")
     text = unreadable(why, do)
-    if options.event and options.event not in TELL:
+    if options.event in harness.KNOWN:  # one that is not about a finished call: the person is told
         return answer(harness, options.event, None, None, (text,))
-    return answer(harness, options.event or "PostToolUse", None, Correction(text, False), ())
+    event = options.event if options.event in harness.HANDLED else "PostToolUse"
+    return answer(harness, event, None, Correction(text, False), ())
 
 
 def reply_to(options: Options, ends: float) -> Reply:
@@ -213,7 +233,8 @@ def reply_to(options: Options, ends: float) -> Reply:
             raise PayloadError(f"the registered command is wrong: {options.wrong}")
         payload = decode(data)
         del data
-        harness, notices = adapter(payload, options.harness)
+        harness = adapter(payload)
+        notices = registration(options.harness, harness.NAME)
         call = harness.parse(payload)
         if call is None:
             return answer(harness, str(payload.get("hook_event_name")), None, None, notices)
@@ -247,8 +268,11 @@ def arm(seconds: float) -> None:
 
 
 def disarm() -> None:
+    """From here on only the answer is left to be written, and no signal may cost it."""
     signals = signal_module()
     signals.setitimer(signals.ITIMER_REAL, 0)
+    for number in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP):
+        signals.signal(number, signals.SIG_IGN)
     process = sys.modules.get("truecall_py.process")
     if process is not None:
         process.kill_all()

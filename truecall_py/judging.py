@@ -42,27 +42,42 @@ def verdicts(contracts: Sequence[Contract], call: ToolCall, ends: float, home: s
     found: list[Verdict] = []
     for contract in contracts:
         changed = changed_code(contract.plain) if contract.plain.get("pins") else ""
-        if changed:
+        if not changed:
+            found.extend(judge(contract, call, ends, home))
+        elif applies(contract, call, ends, home):
             why = f"{changed} was changed since the contract was trusted; the user can run: truecall trust"
             found.append(untold(contract, call, "the code that was trusted", why))
-        else:
-            found.extend(judge(contract, call, ends, home))
     return found
+
+
+def applies(contract: Contract, call: ToolCall, ends: float, home: str | None) -> bool:
+    """Whether a contract that names this call is about it; where nobody can tell, it is."""
+    from truecall_py.engine import applications
+    from truecall_py.errors import Unverified
+    from truecall_py.world import World
+
+    try:
+        return not isinstance(applications(contract, call, World(call.start_cwd, contract.project, ends, home)), str)
+    except Unverified:
+        return True
 
 
 def concluded(call: ToolCall, found: Sequence[Verdict], notices: tuple[str, ...] = ()) -> Judgement:
     """The Judgement of the verdicts: what is told to whom."""
     if not found:
         return Judgement(call, (), None, notices)
-    from truecall_py.facts import reported
-    from truecall_py.policy import OBSERVE, SILENT, deliver
-    from truecall_py.types import FAILURE, VERIFIED
-    from truecall_py.world import World
+    from truecall_py.types import FAILURE, REFUTED, VERIFIED
 
     if all(verdict.state == VERIFIED for verdict in found) and call.reported != FAILURE and not call.transcript:
         return Judgement(call, tuple(found), None, notices)
+    from truecall_py.facts import reported
+    from truecall_py.policy import LANDED_ANYWAY, OBSERVE, SILENT, deliver
+    from truecall_py.world import World
+
     said = reported(call, World())
     delivered = [(verdict, deliver(verdict, call, said)) for verdict in found]
+    if any(verdict.state == REFUTED for verdict in found):  # then "it did land" would be half the truth
+        delivered = [pair for pair in delivered if pair[1].order != LANDED_ANYWAY]
     if all(delivery.form == SILENT for _, delivery in delivered):
         return Judgement(call, tuple(found), None, notices)
     from truecall_py.wording import correction, observed

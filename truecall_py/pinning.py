@@ -3,20 +3,37 @@ trust store; everything is written whole or not at all, readable by its owner al
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
+from contextlib import contextmanager
 
 from truecall_py import __version__, loader
+from truecall_py.compiled import in_project
 from truecall_py.contract import COMBINATORS, FILE_NAME
 from truecall_py.digest import sha256
 from truecall_py.errors import ContractError, TrustError
 from truecall_py.records import record
-from truecall_py.trust import FOLDER, SUFFIX, TRUSTED, Pin, Source, check, enforced, folder_of, pins, read_bytes
+from truecall_py.trust import (
+    FOLDER,
+    LARGEST_CODE,
+    SUFFIX,
+    TRUSTED,
+    Pin,
+    Source,
+    check,
+    enforced,
+    folder_of,
+    pins,
+    read_bytes,
+    read_pin,
+)
 from truecall_py.types import Problem
 from truecall_py.wire import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 
@@ -67,7 +84,7 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
             continue
         digest = trusted.get(identity, {}).get(file) if trusted is not None else None
         try:
-            digests.setdefault(identity, {})[file] = digest or sha256(read_bytes(file))
+            digests.setdefault(identity, {})[file] = digest or sha256(read_bytes(file, LARGEST_CODE))
         except OSError as error:
             line = next((plain.get("line", 1) for plain in loaded.contracts if plain["id"] == identity), 1)
             what = f"the code that {identity} names cannot be read: {written} ({error.strerror})"
@@ -92,16 +109,21 @@ def settle(item: dict[str, Any], places: dict[str, str]) -> None:
         for each in params if isinstance(params, list) else [params]:
             settle(each, places)
     elif isinstance(params.get("run"), list):
-        names = ((word, str(word).removeprefix("{{project}}/")) for word in params["run"])
-        params["run"] = [places.get(name, word) for word, name in names]
+        program, *rest = params["run"]
+        params["run"] = [settled(program, places), *(settled(word, places, "./") for word in rest)]
+
+
+def settled(word: Any, places: dict[str, str], bare: str = "") -> Any:
+    name = in_project(str(word))
+    return places.get(name if "/" in name else bare + name, word)
 
 
 def code_file(written: str, project: str) -> str | None:
-    """The absolute path of a named file of code inside the project; None for programs on PATH and files
-    elsewhere, which are not pinned."""
-    if "/" not in written and not os.path.isfile(os.path.join(project, written)):
+    """The absolute path of a named file of code inside the project; None for programs on PATH (bare names)
+    and files elsewhere, which are not pinned."""
+    if "/" not in written:
         return None
-    full = os.path.join(project, written)
+    full = os.path.normpath(os.path.join(project, written))
     real = os.path.realpath(full)
     inside = real.startswith(os.path.realpath(project).rstrip("/") + "/")
     return full if inside else None
@@ -140,17 +162,19 @@ def trust(compiled: Compiled, state: str) -> str:
     """Stores a pin; the path it was written to. Raises TrustError, and then nothing has changed."""
     folder = folder_of(state, compiled.path)
     try:
-        make_folders(state, folder)
+        make_folders(state, state)
         check(state)
-        names = pins(folder)
-        number = int(names[0][: -len(SUFFIX)]) + 1 if names else 1
-        target = os.path.join(folder, f"{number}{SUFFIX}")
-        write_whole(target, compiled.pin)
-        fresh = Pin(compiled.pin, target)
-        for name in names:  # the same content, trusted before: the new pin takes its place
-            where = os.path.join(folder, name)
-            if same_content(where, fresh):
-                os.unlink(where)
+        with locked(state):
+            make_folders(state, folder)
+            names = pins(folder)
+            number = int(names[0][: -len(SUFFIX)]) + 1 if names else 1
+            target = os.path.join(folder, f"{number}{SUFFIX}")
+            write_whole(target, compiled.pin)
+            fresh = Pin(compiled.pin, target)
+            for name in names:  # the same content, trusted before: the new pin takes its place
+                where = os.path.join(folder, name)
+                if same_content(where, fresh):
+                    os.unlink(where)
     except OSError as error:
         raise TrustError(
             f"the pin cannot be written: {error.strerror}", error.filename or folder,
@@ -161,9 +185,20 @@ def trust(compiled: Compiled, state: str) -> str:
 
 def same_content(where: str, fresh: Pin) -> bool:
     try:
-        return Pin(read_bytes(where), where).trusted == fresh.trusted
+        return read_pin(where).trusted == fresh.trusted
     except TrustError:
         return True  # a damaged pin is of no use to anybody
+
+
+@contextmanager
+def locked(state: str) -> Iterator[None]:
+    """One writer of the store at a time. Raises OSError."""
+    descriptor = os.open(state, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def make_folders(state: str, folder: str) -> None:
@@ -172,8 +207,10 @@ def make_folders(state: str, folder: str) -> None:
     here = state
     for name in ["", *os.path.relpath(folder, state).split(os.sep)]:
         here = os.path.join(here, name) if name else here
-        if not os.path.isdir(here):
+        try:
             os.mkdir(here, 0o700)
+        except FileExistsError:
+            continue  # what it is, `check` and the next one tell
 
 
 def write_whole(path: str, data: bytes) -> None:
@@ -195,13 +232,16 @@ def write_whole(path: str, data: bytes) -> None:
 def revoke(path: str, state: str) -> int:
     """Takes back every pin of a contract file; how many there were. Raises TrustError."""
     folder = folder_of(state, canonical(path))
-    names = pins(folder)
+    if not check(state):
+        return 0
     try:
-        for name in names:
-            os.unlink(os.path.join(folder, name))
-        while names and folder != os.path.join(state, FOLDER) and not os.listdir(folder):
-            os.rmdir(folder)
-            folder = os.path.dirname(folder)
+        with locked(state):
+            names = pins(folder)
+            for name in names:
+                os.unlink(os.path.join(folder, name))
+            while names and folder != os.path.join(state, FOLDER) and not os.listdir(folder):
+                os.rmdir(folder)
+                folder = os.path.dirname(folder)
     except OSError as error:
         raise TrustError(f"a pin cannot be removed: {error.strerror}", error.filename or folder) from None
     return len(names)

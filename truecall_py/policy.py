@@ -47,7 +47,7 @@ def deliver(verdict: Verdict, call: ToolCall, said: str) -> Delivery:
 
 def enforce(verdict: Verdict, call: ToolCall, said: str) -> Delivery:
     if said == FAILURE:
-        return after_failure(verdict)
+        return after_failure(verdict, call)
     if verdict.state == VERIFIED:
         return QUIET
     if verdict.state == REFUTED:
@@ -59,10 +59,11 @@ def enforce(verdict: Verdict, call: ToolCall, said: str) -> Delivery:
     return Delivery(NOT_YOURS, APPEND)
 
 
-def after_failure(verdict: Verdict) -> Delivery:
+def after_failure(verdict: Verdict, call: ToolCall) -> Delivery:
     """The tool said itself that it failed: no accusation, and a word only where it helps."""
     if verdict.state == VERIFIED:
-        return Delivery(LANDED_ANYWAY, APPEND)
+        # Where the same call may safely be made again, its effect may as well be older than the call.
+        return QUIET if repeat_order(verdict, call) == AGAIN else Delivery(LANDED_ANYWAY, APPEND)
     helps = verdict.remedy or any(outcome.candidates for outcome in verdict.outcomes)
     if verdict.state == UNVERIFIED or not helps:
         return QUIET

@@ -8,7 +8,7 @@ from truecall_py.shell_calls import DIRECTORY, base, git_call, unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from truecall_py.shell import Simple
+    from truecall_py.shell_words import Simple
 
 # Pairs of operands and words to compare in one line; beyond it everything counts as touched.
 _BUDGET = 300_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from truecall_py.shell import Simple
+    from truecall_py.shell_words import Simple
 
 DIRECTORY = frozenset(("cd", "pushd", "popd", "chdir"))
 _INDIRECT = frozenset(("eval", "source", ".", "builtin", None))

@@ -6,7 +6,11 @@ have kept from running.
 
 from __future__ import annotations
 
-from truecall_py.shell_words import CALM, LOST, WARY, Simple
+from truecall_py.shell_pieces import CALM, LOST, WARY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from truecall_py.shell_words import Simple
 
 ALWAYS, IF_ENDED, IF_ZERO, NO = "always", "if_ended", "if_zero", "no"
 

@@ -1,29 +1,25 @@
 """The characters of a shell command (bash, sh) as words and operators: quotes, expansions, here-documents.
 
-The lower half of `shell`, which knows the grammar. It must never guess a word: one that the shell would
+The lower half of `shell_grammar`. It must never guess a word: one that the shell would
 expand is unknown, and text whose end is not certain raises `UnsureError`.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-# How far the rest of the line can still be trusted: as written, only if all ended well, not at all.
-CALM, WARY, LOST = 0, 1, 2
+from truecall_py.shell_pieces import (
+    CALM,
+    LOST,
+    WARY,
+    ansi,
+    arithmetic,
+    backtick,
+    document,
+    name_end,
+    parameter,
+    unsure,
+)
 
 _METACHARACTERS = frozenset(" \t\n\\'\"$`;&|<>()")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
-_ESCAPES |= {"E": "\x1b", "\\": "\\", "'": "'", '"': '"', "?": "?"}
-
-
-class UnsureError(Exception):
-    """The command cannot be read with certainty. Never leaves `shell`."""
-
-
-def unsure() -> NoReturn:
-    raise UnsureError
 
 
 class Simple:
@@ -220,119 +216,38 @@ class Reader:
         if following == "(":
             if text.startswith("((", at + 1):
                 self.add("", unknown=True, risk=LOST)  # an error in arithmetic ends the shell
-                return self.arithmetic(at + 3)
+                return arithmetic(text, at + 3)
             self.add("", quoted=True)
             self.push()
             return at + 2
         if following == "{":
-            end, risk = self.parameter(at + 2)
+            end, risk = parameter(text, at + 2)
             self.add("", unknown=True, risk=risk)
             self.modes.append("quoted braces" if quoted else "braces")
             return end
         if following == "[":
             unsure()
         if following == "'" and not quoted:
-            return self.ansi(at + 2)
+            end, value = ansi(text, at + 2)
+            self.add(value or "", quoted=True, unknown=value is None)
+            return end
         if following == '"' and not quoted:
             self.add("", unknown=True)  # translated
             return at + 1
         if following.isascii() and (following.isalpha() or following == "_"):
-            end = at + 2
-            while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] == "_"):
-                end += 1
             self.add("", unknown=True)
-            return end
+            return name_end(text, at + 2)
         if following and following in "0123456789@*#?$!-":
             self.add("", unknown=True)
             return at + 2
         self.add("$", quoted=quoted)
         return at + 1
 
-    def parameter(self, at: int) -> tuple[int, int]:
-        """Past the name in `${name...`; what may go wrong with the operator that follows."""
-        text, end, risk = self.text, at, CALM
-        if text[at : at + 1] in ("!", "#") and text[at + 1 : at + 2] not in ("}", ""):
-            risk = LOST if text[at] == "!" else CALM
-            end = at + 1
-        start = end
-        while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] == "_"):
-            end += 1
-        if end == start:
-            if text[end : end + 1] not in tuple("@*#?$!-"):
-                unsure()
-            end += 1
-        if text[end : end + 3] in ("[@]", "[*]"):
-            end += 3
-        following = text[end : end + 1]
-        if following not in tuple("}:#%/^,+-=?"):
-            unsure()
-        if following == "?" or text.startswith(":?", end):
-            risk = max(risk, WARY)
-        elif following == ":" and text[end + 1 : end + 2] not in tuple("-+="):
-            risk = LOST  # offsets are arithmetic
-        return end, risk
-
-    def arithmetic(self, at: int) -> int:
-        depth = 0
-        for end in range(at, len(self.text)):
-            char = self.text[end]
-            if char in "'\"`\\\n" or (char == "$" and self.text.startswith("(", end + 1)):
-                break
-            if char == "(":
-                depth += 1
-            elif char == ")":
-                if not depth:
-                    if self.text.startswith("))", end):
-                        return end + 2
-                    break
-                depth -= 1
-        unsure()
-
-    def ansi(self, at: int) -> int:
-        text, out, unknown = self.text, [], False
-        while True:
-            char = text[at : at + 1]
-            if not char:
-                unsure()
-            at += 1
-            if char == "'":
-                break
-            if char != "\\":
-                out.append(char)
-                continue
-            escape = text[at : at + 1]
-            at += 1
-            if escape in _ESCAPES:
-                out.append(_ESCAPES[escape])
-                continue
-            digits, base = ("01234567", 8) if escape in tuple("01234567") else ("0123456789abcdefABCDEF", 16)
-            width = {"x": 2, "u": 4, "U": 8}.get(escape, 3 if base == 8 else 0)
-            start = at - 1 if base == 8 else at
-            end = start
-            while end < start + width and end < len(text) and text[end] in digits:
-                end += 1
-            code = int(text[start:end], base) if end > start else 0
-            if 0 < code < 128:
-                out.append(chr(code))
-            else:
-                unknown = True
-            at = end if width else at
-        self.add("".join(out), quoted=True, unknown=unknown)
-        return at
-
     def backticks(self, at: int) -> int:
-        end = at + 1
-        while True:
-            while self.text[end : end + 1] not in ("`", "\\", ""):
-                end += 1
-            if end >= len(self.text):
-                unsure()
-            if self.text[end] == "`":
-                break
-            end += 2
-        self.add("", unknown=True)
+        end = backtick(self.text, at)
         if self.pending and "\n" in self.text[at:end]:
             unsure()
+        self.add("", unknown=True)
         self.opaque()
         return end + 1
 
@@ -363,11 +278,6 @@ class Reader:
                     return
         self.add("", unknown=True)
 
-    def blanks(self, at: int) -> int:
-        while self.text[at : at + 1] in (" ", "\t"):
-            at += 1
-        return at
-
     def end_word(self, frame: Frame) -> None:
         word = frame.word
         if word is None:
@@ -390,29 +300,8 @@ class Reader:
         self.take(frame, None if unknown else text, shape, risk)
 
     def documents(self, frame: Frame, at: int) -> int:
-        text = self.text
         for simple, index, delimiter, quoted, strip in frame.pending:
-            lines: list[str] = []
-            held = ""
-            while True:
-                if at >= len(text):
-                    unsure()
-                end = self.find("\n", at, len(text))
-                line = text[at:end]
-                at = end + 1
-                if strip:
-                    line = line.lstrip("\t")
-                line = held + line
-                held = ""
-                if not quoted and (len(line) - len(line.rstrip("\\"))) % 2:
-                    if len(line) > 10_000:
-                        unsure()
-                    held = line[:-1]
-                    continue
-                if line == delimiter:
-                    break
-                lines.append(line + "\n")
-            body = "".join(lines)
+            at, body = document(self.text, at, delimiter, quoted, strip)
             if not quoted:
                 live = body.replace("\\\\", "").replace("\\$", "").replace("\\`", "")
                 if "`" in live or "$(" in live:

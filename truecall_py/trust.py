@@ -16,7 +16,7 @@ from truecall_py.contract import FILE_NAME, Contract, contract
 from truecall_py.errors import TrustError
 from truecall_py.globs import fits
 from truecall_py.records import record
-from truecall_py.wire import Refused, loads
+from truecall_py.wire import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 TRUSTED, CHANGED, DELETED, UNTRUSTED = "trusted", "changed", "deleted", "untrusted"
 FOLDER = "contracts"
 SUFFIX = ".pin"
+LARGEST, LARGEST_CODE = 32 << 20, 256 << 20  # bytes of a contract file or pin, and of a file of code
+GONE = (2, 20)  # ENOENT and ENOTDIR: nothing is there
+DAMAGED, AGAIN = "was trusted, but the pin is damaged", "run: truecall trust"
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError)  # what reading damaged data ends with
 
 
 @record(frozen=True)
@@ -43,16 +47,23 @@ class Source:
     why: str = ""
 
     def named(self, call: ToolCall) -> list[Contract]:
-        """The contracts whose `tool` or `kind` is this call's; only these are decoded."""
+        """The contracts whose `tool` or `kind` is this call's; only these are decoded. Raises TrustError."""
         if self.index is None:
             return []
         numbers: set[int] = set()
-        for pattern, found in self.index["tools"].items():
-            if pattern == call.tool or (("*" in pattern or "?" in pattern) and fits(pattern, call.tool)):
-                numbers.update(found)
-        for kind in call.kinds:
-            numbers.update(self.index["kinds"].get(kind, ()))
-        return [self.contract(number) for number in sorted(numbers)]
+        try:
+            for pattern, found in self.index["tools"].items():
+                if pattern == call.tool or (("*" in pattern or "?" in pattern) and fits(pattern, call.tool)):
+                    numbers.update(found)
+            for kind in call.kinds:
+                numbers.update(self.index["kinds"].get(kind, ()))
+            return [self.contract(number) for number in sorted(numbers)]
+        except MALFORMED as error:
+            raise TrustError(f"{DAMAGED}: {error}", self.path, AGAIN) from None
+
+    def doubted(self, why: str) -> Source:
+        """The same file as one that cannot be enforced."""
+        return Source(self.path, self.project, UNTRUSTED, why=why)
 
     def contracts(self) -> list[Contract]:
         """Every contract of the file."""
@@ -74,6 +85,8 @@ def folder_of(state: str, path: str) -> str:
 
 def check(state: str) -> bool:
     """Whether there is a store. Raises TrustError for one that somebody else could have written."""
+    if not state.startswith("/"):  # it would follow the working folder, which an agent can choose
+        raise TrustError("the state folder is not an absolute path", state, "set HOME or XDG_STATE_HOME")
     try:
         found = os.lstat(state)
     except FileNotFoundError:
@@ -93,23 +106,31 @@ def check(state: str) -> bool:
 
 
 def pins(folder: str) -> list[str]:
-    """The names of a file's pins, the newest first."""
+    """The names of a file's pins, the newest first. Raises TrustError where nobody can tell."""
     try:
-        names = [name for name in os.listdir(folder) if name.endswith(SUFFIX)]
-    except OSError:
-        return []
-    return sorted(names, key=lambda name: int(name[: -len(SUFFIX)] or 0), reverse=True)
+        numbers = [name[: -len(SUFFIX)] for name in os.listdir(folder) if name.endswith(SUFFIX)]
+    except OSError as error:
+        if error.errno in GONE:
+            return []
+        raise TrustError(f"may have pins, which cannot be read: {error.strerror}", folder, AGAIN) from None
+    numbers = [number for number in numbers if number.isascii() and number.isdigit()]
+    return [number + SUFFIX for number in sorted(numbers, key=int, reverse=True)]
 
 
-def read_bytes(path: str, limit: int = 32 * 1024 * 1024) -> bytes:
+def read_bytes(path: str, limit: int = LARGEST) -> bytes:
     """The bytes of a regular file, never through a FIFO or device. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        if not modes.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if not modes.S_ISREG(found.st_mode):
             raise OSError(22, "it is not a regular file", path)
+        if found.st_size > limit:
+            raise OSError(27, f"it is larger than {limit >> 20} MB", path)
         pieces = []
-        while piece := os.read(descriptor, limit):
+        size = 0
+        while size <= limit and (piece := os.read(descriptor, 1 << 20)):
             pieces.append(piece)
+            size += len(piece)
         return b"".join(pieces)
     finally:
         os.close(descriptor)
@@ -128,13 +149,16 @@ class Pin:
             self.lines = rest[: len(rest) - length]
             if len(self.trusted) != length or len(self.lines) != self.header["compiled"]:
                 raise ValueError("it is cut short")
-        except (ValueError, KeyError, TypeError, Refused) as error:
-            raise TrustError(f"the pin is damaged: {error}", where, "run: truecall trust") from None
+        except MALFORMED as error:
+            raise TrustError(f"{DAMAGED}: {error}", where, AGAIN) from None
 
     def code(self) -> dict[str, dict[str, str]]:
         """The digests of the code that was trusted with each contract."""
-        plains = map(loads, self.lines.decode().splitlines())
-        return {plain["id"]: plain["pins"] for plain in plains if plain.get("pins")}
+        try:
+            plains = [loads(line, own=True) for line in self.lines.decode().split("\n") if line]
+            return {plain["id"]: plain["pins"] for plain in plains if plain.get("pins")}
+        except MALFORMED as error:
+            raise TrustError(f"{DAMAGED}: {error}", self.header["path"], AGAIN) from None
 
     @property
     def current(self) -> bool:
@@ -143,7 +167,15 @@ class Pin:
 
 
 def source(path: str, project: str, state: str) -> Source | None:
-    """The Source of one contract file; None where there is neither a file nor a pin. Raises TrustError."""
+    """The Source of one contract file; None where there is neither a file nor a pin. Pins that cannot be used
+    make it an untrusted one, and no more than that: the other files are judged all the same."""
+    try:
+        return stored(path, project, state)
+    except TrustError as error:
+        return Source(path, project, UNTRUSTED, why=error.what)
+
+
+def stored(path: str, project: str, state: str) -> Source | None:
     folder = folder_of(state, path)
     names = pins(folder)
     try:
@@ -151,34 +183,49 @@ def source(path: str, project: str, state: str) -> Source | None:
         why = ""
     except OSError as error:
         present = None
-        gone = error.errno in (2, 20)
-        why = "" if gone else f"it cannot be read: {error.strerror}"
+        gone = error.errno in GONE
+        why = "" if gone else f"cannot be read: {error.strerror}"
         if gone and not names:
             return None
     if not names:
         return Source(path, project, UNTRUSTED, why=why)
-    newest = None
+    newest = trouble = None
     for name in names:
-        where = os.path.join(folder, name)
         try:
-            pin = Pin(read_bytes(where), where)
-        except OSError as error:
-            raise TrustError(f"a pin cannot be read: {error.strerror}", where, "run: truecall trust") from None
+            pin = read_pin(os.path.join(folder, name))
+        except TrustError as error:
+            trouble = error
+            continue
         newest = newest or pin
         if pin.trusted == present:
             return enforced(pin, path, project, TRUSTED)
+    if trouble:  # it may be the one that counts
+        raise trouble
     assert newest is not None
     return enforced(newest, path, project, DELETED if present is None and not why else CHANGED, why)
 
 
+def read_pin(where: str) -> Pin:
+    """The pin at a path. Raises TrustError."""
+    try:
+        return Pin(read_bytes(where), where)
+    except OSError as error:
+        raise TrustError(f"was trusted, but its pin cannot be read: {error.strerror}", where, AGAIN) from None
+
+
 def enforced(pin: Pin, path: str, project: str, status: str, why: str = "") -> Source:
     if not pin.current:
+        from truecall_py.errors import Unverified
         from truecall_py.slow import ask
 
         job: dict[str, object] = {
             "do": "compile", "path": path, "data": pin.trusted.decode("latin-1"), "pins": pin.code(),
         }  # fmt: skip
-        pin = Pin(str(ask(job, None, 10.0)["pin"]).encode("latin-1"), path)
+        try:
+            pin = Pin(str(ask(job, None, 10.0)["pin"]).encode("latin-1"), path)
+        except Unverified as error:
+            what = f"was trusted, but this version of truecall cannot compile it: {error.why}"
+            raise TrustError(what, path, AGAIN) from None
     return Source(path, project, status, pin.index, pin.lines, why)
 
 
@@ -191,7 +238,7 @@ def sources(anchor: str, state: str, user_file: str, given: str | None) -> list[
         path = os.path.join(anchor, given)
         path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         found = source(path, os.path.dirname(path), state)
-        return [found or Source(path, os.path.dirname(path), UNTRUSTED, why="it is not there")]
+        return [found or Source(path, os.path.dirname(path), UNTRUSTED, why="is not there")]
     every = []
     folder = anchor
     while True:
@@ -216,7 +263,7 @@ def changed_code(plain: dict[str, Any]) -> str:
 
     for path, digest in plain.get("pins", {}).items():
         try:
-            if sha256(read_bytes(path)) != digest:
+            if sha256(read_bytes(path, LARGEST_CODE)) != digest:
                 return str(path)
         except OSError:
             return str(path)

@@ -169,7 +169,7 @@ def unreadable(why: str, do: str = "") -> str:
     return (
         f"NOT CONFIRMED: truecall could not judge this tool call, because {quoted(why, 500)}. "
         "Do this now: go on with other work, and tell the user that the result of this call was not verified, and "
-        f"why. Do not report it as verified.{' ' + quoted(do, 300) if do else ''} Said by truecall, the hook that "
+        f"why. Do not report it as verified.{' ' + quoted(do, 300) if do else ''}\nSaid by truecall, the hook that "
         "checks tool results; the doubt is about the check, not about your work."
     )
 
@@ -180,6 +180,17 @@ def untrusted(path: str, why: str = "") -> str:
     return unreadable(cause, f"The user can mend it with: truecall trust {shell_word(path)}")
 
 
+def with_untrusted(correction: Correction | None, texts: Sequence[str]) -> Correction:
+    """The correction, followed by what is said of contract files that cannot be enforced, as far as it fits."""
+    parts = [correction.text] if correction else []
+    for number, text in enumerate(texts):
+        if parts and len("\n\n".join([*parts, text]).encode("utf-8", "replace")) > ALL:
+            parts.append(f"Contract files that could not be enforced either: {len(texts) - number}.")
+            break
+        parts.append(text)
+    return Correction("\n\n".join(parts), bool(correction and correction.replace))
+
+
 def shell_word(path: str) -> str:
     plain = all(character.isalnum() or character in "/._-+@%:," for character in path)
     return path if plain else "'" + path.replace("'", "'\\''") + "'"
@@ -187,11 +198,14 @@ def shell_word(path: str) -> str:
 
 def changed_notice(path: str, status: str, why: str = "") -> str:
     """What the person is told, once a session, about a contract file that is not as it was trusted."""
-    what = {"changed": "was changed since it was trusted", "deleted": "was deleted since it was trusted"}[status]
+    what, do = {
+        "changed": ("was changed since it was trusted", "adopt the change: truecall trust"),
+        "deleted": ("was deleted since it was trusted", "take that back: truecall trust --revoke"),
+    }[status]
     more = f" ({why})" if why else ""
     return (
-        f"truecall: {path} {what}{more}; the trusted form is enforced. "
-        f"To adopt the change: truecall trust {shell_word(path)}"
+        f"truecall: {quoted(path, 500)} {what}{quoted(more, 300)}; the trusted form is enforced. "
+        f"To {do} {quoted(shell_word(path), 500)}"
     )
 
 

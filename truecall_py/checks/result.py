@@ -82,6 +82,5 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         value = call.result
     if params.get("path"):
         value = path_in(value, params["path"])
-    if holds(matcher(params), value, world):
-        return verified(expected, shown(value))
-    return refuted(expected, shown(value))
+    found = f"{subject(params)} is {shown(value)}"
+    return verified(expected, found) if holds(matcher(params), value, world) else refuted(expected, found)

@@ -13,7 +13,7 @@ from truecall_py.contract import FILE_NAME
 from truecall_py.errors import UsageError
 from truecall_py.pinning import Compiled, canonical, compile_file, revoke, trusted_paths
 from truecall_py.pinning import trust as store
-from truecall_py.trust import Pin, check, folder_of, pins, read_bytes, source
+from truecall_py.trust import UNTRUSTED, check, folder_of, pins, read_pin, source
 
 # What agents' harnesses set for the commands they run.
 AGENT_MARKS = (
@@ -36,7 +36,7 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
     its folder is pinned with it. When the file changes, the trusted form stays in force until this command
     is run again.
     """
-    state = state or places.state()
+    state = os.path.abspath(state) if state else places.state()
     check(state)
     if listing:
         listed(state)
@@ -89,11 +89,13 @@ def listed(state: str) -> None:
     if not paths:
         click.echo("nothing is trusted yet; `truecall trust` in a folder with a truecall.yaml begins")
     for path in paths:
-        found = source(path, os.path.dirname(path), state)
         folder = folder_of(state, path)
         names = pins(folder)
-        where = os.path.join(folder, names[0])
-        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(Pin(read_bytes(where), where).header["trusted_at"]))
-        status = found.status if found else "?"
+        found = source(path, os.path.dirname(path), state)
+        if found is None or found.status == UNTRUSTED:
+            click.echo(f"{path}: not enforced; it {found.why if found else 'is not trusted'}")
+            continue
+        header = read_pin(os.path.join(folder, names[0])).header
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(header["trusted_at"]))
         more = f", {len(names)} contents" if len(names) > 1 else ""
-        click.echo(f"{path}: {status}, {len(found.contracts()) if found else 0} contracts, since {at}{more}")
+        click.echo(f"{path}: {found.status}, {len(found.contracts())} contracts, since {at}{more}")

@@ -52,7 +52,8 @@ def foreign(payload: dict[str, Any]) -> str:
         return FOREIGN_EVENTS[event]
     if "timestamp" in payload and "hook_event_name" in payload:
         response = payload.get("tool_response")
-        if "tool_call_id" in payload or (isinstance(response, dict) and "llmContent" in response):
+        qwens = "tool_call_id" in payload or event == "PostToolBatch"  # Claude Code sends no timestamp with it
+        if qwens or (isinstance(response, dict) and "llmContent" in response):
             return "Qwen Code"
         if "transcript_path" not in payload and "tool_use_id" not in payload:
             return "GitHub Copilot CLI"

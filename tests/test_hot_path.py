@@ -1,0 +1,105 @@
+"""What the hook imports: an allow-list, since one careless import can cost more than all the rest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import PATIENCE, ROOT
+
+# Started as run.sh starts it; what was loaded comes after the answer.
+DRIVER = """\
+import sys
+before = set(sys.modules)
+sys.path.append(sys.argv.pop(1))
+from truecall_py.hook import main
+main(sys.argv[1:])
+sys.stderr.write("\\n".join(sorted(set(sys.modules) - before)))
+"""
+
+STDLIB = {
+    "os", "os.path", "posixpath", "genericpath", "stat", "_stat", "abc", "_abc", "_collections_abc",  # os and its own
+    "__future__", "time", "select", "_json", "_signal",
+}  # fmt: skip
+ALWAYS = {
+    "truecall_py", "truecall_py.hook", "truecall_py.errors", "truecall_py.types", "truecall_py.records",
+    "truecall_py.wire", "truecall_py.world", "truecall_py.harnesses", "truecall_py.harnesses.claude_code",
+    "truecall_py.harnesses.content", "truecall_py.places", "truecall_py.trust", "truecall_py.contract",
+    "truecall_py.fields", "truecall_py.globs",
+}  # fmt: skip
+CODEX = {"truecall_py.harnesses.codex", "truecall_py.harnesses.patch"}
+JUDGED = {
+    "truecall_py.judging", "truecall_py.engine", "truecall_py.checks", "truecall_py.checks.file_exists",
+    "truecall_py.checks.nearest", "truecall_py.checks.outcomes", "truecall_py.checks.worktree",
+    "truecall_py.facts", "truecall_py.matchers", "truecall_py.template",
+    "truecall_py.masking",  # the expected text is quoted in the outcome
+}  # fmt: skip
+TOLD = {"truecall_py.policy", "truecall_py.wording"}
+NEVER = {
+    "click", "rich", "yaml", "jsonschema", "re", "json", "dataclasses", "typing", "pathlib", "subprocess", "logging",
+    "enum", "hashlib", "importlib.metadata", "argparse", "inspect", "collections", "functools", "contextlib",
+    "tempfile", "shutil", "signal", "socket", "http.client", "sqlite3", "threading", "traceback", "warnings",
+    "truecall_py.loader", "truecall_py.pinning", "truecall_py.shell", "truecall_py.process", "truecall_py.network",
+}  # fmt: skip
+
+
+def loaded(project, payload, harness="claude-code"):
+    """The modules that one hook call loads beyond a bare interpreter, and its answer."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", DRIVER, ROOT, harness, "PostToolUse"], input=json.dumps(payload).encode(),
+        capture_output=True, timeout=PATIENCE, cwd=project.root, env=project.environment(harness), check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done
+    return set(done.stderr.decode().split("\n")), done.stdout
+
+
+@pytest.fixture
+def allowed(harness):
+    return STDLIB | ALWAYS | (CODEX if harness == "codex" else set())
+
+
+def test_a_call_that_no_contract_names(project, harness, allowed):
+    """No contract applies: only what reads the payload and the trust store is loaded."""
+    project.trust()
+    modules, out = loaded(project, project.bash("ls", harness), harness)
+    assert not out
+    assert not modules & NEVER
+    assert modules <= allowed, modules - allowed
+
+
+def test_a_call_without_any_contract_file(project, harness, allowed):
+    """No contract file at all: the same."""
+    modules, out = loaded(project, project.bash("ls", harness), harness)
+    assert not out and modules <= allowed, modules - allowed
+
+
+def test_a_call_that_kept_its_contract(project, harness, allowed):
+    """One file_exists that holds: engine and check on top, and nothing of the standard library."""
+    project.trust()
+    project.write("notes/a.md", "hello")
+    modules, out = loaded(project, project.mcp(harness), harness)
+    assert not out
+    assert not modules & NEVER
+    assert modules <= allowed | JUDGED, modules - allowed - JUDGED
+
+
+def test_a_call_that_is_corrected(project, harness, allowed):
+    """One correction: policy and wording on top."""
+    project.trust()
+    modules, out = loaded(project, project.mcp(harness), harness)
+    assert b"NOT DONE" in out
+    assert not modules & NEVER
+    assert modules <= allowed | JUDGED | TOLD, modules - allowed - JUDGED - TOLD
+
+
+def test_reading_and_shell_contracts_of_other_tools_cost_nothing(project):
+    """Contracts with commands, patterns and HTTP are not loaded for a call that they do not name."""
+    project.trust(
+        "version: 1\nuse: [files, mcp, self]\ncontracts:\n  - id: x\n    tool: Other\n    post:\n"
+        '      - http_status: {url: "http://localhost:1/"}\n      - command: {run: [git, status]}\n'
+        "      - file_exists: {path: a, matches: x}\n"
+    )
+    modules, out = loaded(project, project.payload("claude-code", "Read", {"file_path": "/x"}))
+    assert not out and modules <= STDLIB | ALWAYS, modules
