@@ -3,6 +3,7 @@ kept its contracts and for one that is no contract's business."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -51,17 +52,17 @@ def refuted(answer, *words):
     return True
 
 
+def living():
+    """(process, its parent, its arguments) of everything that runs."""
+    listed = subprocess.check_output(["ps", "-A", "-ww", "-o", "pid=,ppid=,args="], text=True, errors="replace")
+    for line in listed.splitlines():
+        pid, parent, args = line.split(None, 2)
+        yield int(pid), int(parent), args
+
+
 def marked(marker):
     """The living processes that have the marker among their arguments."""
-    found = []
-    for name in os.listdir("/proc"):
-        try:
-            with open(f"/proc/{name}/cmdline", "rb") as file:
-                if name.isdigit() and marker.encode() in file.read():
-                    found.append(int(name))
-        except OSError:
-            continue
-    return found
+    return [pid for pid, _, args in living() if marker in args]
 
 
 def finish(process):
@@ -73,12 +74,9 @@ def finish(process):
         return Answer(process.wait(), out, err)
     finally:
         watch.cancel()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            try:
-                if stream:
-                    stream.close()
-            except BrokenPipeError:
-                pass
+        for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
 
 
 # -- standard input ------------------------------------------------------------------------------------------
@@ -109,8 +107,8 @@ BAD_INPUT = {
     "an empty object": (b"{}", "no hook_event_name"),
     "plain text": (b"hello", "not one JSON object"),
     "a control character": (GOOD.replace(b'"T"', b'"\x01"'), "not one JSON object"),
-    "tool_input a string": (GOOD.replace(b'"tool_input":{}', b'"tool_input":"x"'), "tool_input of T is not an object"),
-    "tool_input null": (GOOD.replace(b'"tool_input":{}', b'"tool_input":null'), "tool_input of T is not an object"),
+    "tool_input a string": (GOOD.replace(b'"tool_input":{}', b'"tool_input":"x"'), "tool_input of T is not an"),
+    "tool_input null": (GOOD.replace(b'"tool_input":{}', b'"tool_input":null'), "tool_input of T is not an"),
     "tool_name missing": (GOOD.replace(b'"tool_name":"T",', b""), "names no tool_name"),
     "tool_name a list": (GOOD.replace(b'"T"', b'["T"]'), "names no tool_name"),
     "tool_name empty": (GOOD.replace(b'"T"', b'""'), "names no tool_name"),
@@ -159,11 +157,9 @@ def test_an_input_without_end_is_answered(project):
     process = project.start(options=("--deadline", "0.5"))
 
     def pour():
-        try:
+        with contextlib.suppress(OSError):
             while True:
                 process.stdin.write(b"[" * 65536)
-        except OSError:
-            pass
 
     pouring = threading.Thread(target=pour)
     pouring.start()
@@ -272,7 +268,10 @@ def test_the_sender_counts_and_not_the_registration(project, given, sender):
     assert f"registered for {given}" in answer.notice
 
 
-@pytest.mark.parametrize("options", [("--frobnicate",), ("--deadline", "soon"), ("--deadline", "nan"), ("--state",), ("x",)])
+WRONG = [("--frobnicate",), ("--deadline", "soon"), ("--deadline", "nan"), ("--state",), ("x",)]
+
+
+@pytest.mark.parametrize("options", WRONG, ids=" ".join)
 def test_a_wrong_registration_is_loud(project, harness, options):
     """A registered command that cannot be understood is answered with what is wrong with it."""
     project.trust()
@@ -577,33 +576,38 @@ def test_a_check_of_ones_own_that_fails_is_no_verdict(project, name):
     assert unverified(project.hook(project.mcp()), "own-check")
 
 
-def installation(project, **changes):
-    """A copy of the hook with some of its files overwritten (None: deleted); the copy's launcher."""
+def installation(project, module, text):
+    """A copy of the hook of which one module is replaced, added to (a text that begins with a new line) or
+    deleted (None); the copy's launcher."""
     place = os.path.join(project.base, "installed")
     for name in ("hooks", "truecall_py"):
         shutil.copytree(os.path.join(ROOT, name), os.path.join(place, name))
-    for name, text in changes.items():
-        path = os.path.join(place, "truecall_py", name.replace("__", "/") + ".py")
-        if text is None:
-            os.unlink(path)
-        else:
-            with open(path, "a" if text.startswith("\n") else "w") as file:
-                file.write(text)
+    path = os.path.join(place, "truecall_py", module)
+    if text is None:
+        os.unlink(path)
+    else:
+        with open(path, "a" if text.startswith("\n") else "w") as file:
+            file.write(text)
     return os.path.join(place, "hooks", "run.sh")
 
 
-@pytest.mark.parametrize("error", ["ValueError('no')", "SystemExit(0)", "KeyboardInterrupt", "MemoryError", "RecursionError"])
+ERRORS = ["ValueError('no')", "SystemExit(0)", "KeyboardInterrupt", "MemoryError", "RecursionError"]
+
+
+@pytest.mark.parametrize("error", ERRORS)
 def test_a_check_that_raises_is_a_fault_of_ours(project, harness, error):
     """A bug in a check is no verdict, whatever it raises, and leaves no traceback in the answer."""
     project.trust()
-    run = installation(project, checks__file_exists=f"\ndef run(params, call, world):\n    raise {error}\n")
+    run = installation(
+        project, "checks/file_exists.py", f"\ndef run(params, call, world):\n    raise {error}\n"
+    )
     assert unverified(project.hook(project.mcp(harness), harness, run=run), error.partition("(")[0])
 
 
 def test_a_bug_leaves_a_report_without_data(project):
     """A bug of truecall's own is answered, and the report holds places in the code and nothing of the call."""
     project.trust()
-    run = installation(project, judging="\ndef verdicts(*values):\n    raise ValueError('hello')\n")
+    run = installation(project, "judging.py", "\ndef verdicts(*values):\n    raise ValueError('hello')\n")
     answer = project.hook(project.mcp(), run=run)
     assert unverified(answer, "a bug of its own (ValueError)", project.state + "/reports/")
     (report,) = os.listdir(project.state + "/reports")
@@ -691,14 +695,7 @@ def waiting(project, marker, **more):
 
 def python_of(launcher):
     """The Python that a launcher started."""
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat") as file, open(f"/proc/{name}/cmdline", "rb") as line:
-                if int(file.read().rpartition(")")[2].split()[1]) == launcher and b"start.py" in line.read():
-                    return int(name)
-        except OSError:
-            continue
-    raise AssertionError("the launcher has no Python")
+    return next(pid for pid, parent, args in living() if parent == launcher and "start.py" in args)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -740,8 +737,9 @@ def test_a_python_that_is_killed_is_answered_for(project):
     assert unverified(finish(process), "its own program did not end well")
 
 
-def sealed_by_another(project):
-    return project.write("python", "#!/bin/sh\necho '{}'\n", 0o755)
+def stand_in(script):
+    """A program that takes the place of Python."""
+    return lambda project: project.write("python", f"#!/bin/sh\n{script}\n", 0o755)
 
 
 INTERPRETERS = {
@@ -751,12 +749,12 @@ INTERPRETERS = {
     "talking": lambda project: "/bin/echo",
     "not executable": lambda project: project.contract,
     "a folder": lambda project: project.root,
-    "another program": sealed_by_another,
-    "killed": lambda project: project.write("python", "#!/bin/sh\nkill -9 $$\n", 0o755),
-    "exit 2": lambda project: project.write("python", "#!/bin/sh\nexit 2\n", 0o755),
-    "sealed and failed": lambda project: project.write("python", "#!/bin/sh\necho; echo '#truecall:end'; exit 1\n", 0o755),
-    "not sealed": lambda project: project.write("python", "#!/bin/sh\necho '{\"decision\": \"x\"}'\n", 0o755),
-    "more behind the seal": lambda project: project.write("python", "#!/bin/sh\necho; echo '#truecall:end'; echo x\n", 0o755),
+    "another program": stand_in("echo '{}'"),
+    "killed": stand_in("kill -9 $$"),
+    "exit 2": stand_in("exit 2"),
+    "sealed and failed": stand_in("echo; echo '#truecall:end'; exit 1"),
+    "not sealed": stand_in("echo '{\"decision\": \"x\"}'"),
+    "more behind the seal": stand_in("echo; echo '#truecall:end'; echo x"),
 }
 
 
@@ -806,38 +804,30 @@ def test_a_dead_python_blocks_the_stop_only_once(project, harness, event):
 
 
 SABOTAGE = {
-    "a syntax error": {"hook": "def main(:\n"},
-    "an empty module": {"hook": ""},
-    "a missing module": {"types": None},
-    "a missing package file": {"harnesses____init": None},
-    "a module that raises": {"wire": "raise ValueError\n"},
-    "a module that exits": {"errors": "raise SystemExit(0)\n"},
-    "a module that ends it all": {"errors": "import os\nos._exit(0)\n"},
-    "a module that prints": {"errors": "\nprint('{}')\nimport os\nos._exit(0)\n"},
-    "a seal that was changed": {"hook": "\nSEAL = '#other'\n"},
+    "a syntax error": ("hook.py", "def main(:\n"),
+    "an empty module": ("hook.py", ""),
+    "a missing module": ("types.py", None),
+    "a missing package file": ("harnesses/__init__.py", None),
+    "a module that raises": ("wire.py", "raise ValueError\n"),
+    "a module that exits": ("errors.py", "raise SystemExit(0)\n"),
+    "a module that ends it all": ("errors.py", "import os\nos._exit(0)\n"),
+    "a module that prints": ("errors.py", "\nprint('{}')\nimport os\nos._exit(0)\n"),
+    "a seal that was changed": ("hook.py", "\nSEAL = '#other'\n"),
 }
 
 
 @pytest.mark.parametrize("name", SABOTAGE)
 def test_a_broken_installation_is_answered_for(project, harness, name):
-    """A package that cannot be imported brings the static answer."""
+    """A package that cannot be imported, or ends the process, brings the static answer."""
     project.trust()
-    changes = {key.replace("____init", "____init__"): text for key, text in SABOTAGE[name].items()}
-    run = installation(project)
-    for key, text in changes.items():
-        path = os.path.join(os.path.dirname(os.path.dirname(run)), "truecall_py", *key.split("__", 1)) + ".py"
-        if text is None:
-            os.unlink(path)
-        else:
-            with open(path, "a" if text.startswith("\n") else "w") as file:
-                file.write(text)
+    run = installation(project, *SABOTAGE[name])
     assert unverified(project.hook(project.mcp(harness), harness, run=run))
 
 
 def test_a_module_that_is_missing_when_it_is_needed(project, harness):
     """A module that is loaded late and cannot be is told, not passed over."""
     project.trust()
-    run = installation(project, checks__file_exists=None)
+    run = installation(project, "checks/file_exists.py", None)
     answer = project.hook(project.mcp(harness), harness, run=run)
     assert unverified(answer, "the check file_exists is not in this version")
 
@@ -1005,16 +995,9 @@ def test_a_payload_beyond_all_measure(project):
     """A payload above the limit of 128 MB is given up, not read without end."""
     process = project.start(options=("--deadline", "15"))
     piece = b"[" * (1 << 20)
-    try:
+    with contextlib.suppress(BrokenPipeError):
         for _ in range(140):
             process.stdin.write(piece)
-    except BrokenPipeError:
-        pass
-    try:
-        process.stdin.close()
-    except BrokenPipeError:
-        pass
-    process.stdin = None
     assert unverified(finish(process), "larger than 128 MB")
 
 

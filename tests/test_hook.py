@@ -390,7 +390,8 @@ SITUATIONS = (
 def test_the_words_are_golden(project, situation):
     """Every correction reads as it was last looked at; TRUECALL_GOLDEN=write takes the new words over."""
     answer = situation(project)
-    keys = sorted([*answer.json, *(f"hookSpecificOutput.{name}" for name in answer.json.get("hookSpecificOutput", ()))])
+    inside = answer.json.get("hookSpecificOutput", ())
+    keys = sorted([*answer.json, *(f"hookSpecificOutput.{name}" for name in inside)])
     said = answer.text if answer.form in ("replace", "append") else ""
     text = "\n\n".join(part for part in (" ".join(keys), said, answer.notice) if part)
     text = text.replace(project.root, "/project").replace(project.base, "/base") + "\n"

@@ -72,6 +72,7 @@ def at_a_terminal(project, *argv, answer):
             break
         seen += piece
         if not answered and b"[y/N]" in seen:
+            time.sleep(0.3)  # a signal between the question and the reading of the answer would be lost
             os.write(ours, answer)
             answered = True
     os.close(ours)
@@ -96,6 +97,18 @@ def test_trust_shows_what_it_pins(project):
     unpinned = next(line for line in lines if line.startswith("  run, but not pinned:"))
     assert "git" in unpinned and "probe.sh" not in unpinned
     assert lines[-1] == f"trusted: {project.contract}"
+
+
+def test_trust_shows_what_will_be_run(project):
+    """Every command of a contract is shown, inside combinators as well, and nothing in it can move the cursor."""
+    project.write(
+        "truecall.yaml",
+        'version: 1\ncontracts:\n  - id: x\n    tool: "a\\r\\e[2Kb\\nc"\n    post:\n'
+        '      - command: {run: [rm, -rf, "a b"]}\n      - not: {any_of: [{custom: {run: [curl, "\\e[1A"]}}]}\n',
+    )
+    _, seen = at_a_terminal(project, answer=b"n\n")
+    assert "runs: rm -rf 'a b'" in seen and "runs: curl '\\x1b[1A'" in seen
+    assert "\x1b" not in seen and "\r" not in seen.replace("\r\n", "") and "a\\x0d\\x1b[2Kb\\nc" in seen
 
 
 def test_trust_refuses_a_broken_file(project):
@@ -146,7 +159,10 @@ def test_without_a_terminal_nobody_can_be_asked(project):
     assert done.returncode == 2 and "--yes" in done.stderr and not pins(project), done
 
 
-@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 130), (b"\n", 130), (b"\x04", 130), (b"\x03", 130)])
+ANSWERS = [(b"y\n", 0), (b"n\n", 130), (b"\n", 130), (b"\x04", 130), (b"\x03", 130)]
+
+
+@pytest.mark.parametrize(("answer", "code"), ANSWERS)
 def test_at_a_terminal_the_person_is_asked(project, answer, code):
     """At a terminal the contracts are shown first, and only a yes pins them."""
     project.write("truecall.yaml", NOTE)

@@ -111,11 +111,13 @@ def checks_table() -> str:
 
 
 def fragment(name: str) -> str:
-    """install/<harness>.json: what a person pastes into the harness's settings."""
-    import json
+    """install/<harness>.*: what a person pastes into the harness's settings."""
+    from truecall_py import registration
 
-    registration = harnesses.module(name).REGISTRATION
-    return json.dumps(registration["fragment"], indent=2) + "\n"
+    def command(event: str) -> str:
+        return registration.line(name, event, "/path/to/python", "/path/to/hooks/run.sh", "/path/to/state")
+
+    return registration.text(harnesses.module(name).REGISTRATION, name, command)
 
 
 def between(text: str, mark: str, inside: str) -> str:
@@ -131,7 +133,7 @@ def files() -> dict[str, str]:
     """Every generated file: path below the repository -> text."""
     made = {"hooks/run.sh": launcher(), "docs/lint-codes.md": codes.document()}
     for name in harnesses.NAMES:
-        made[harnesses.module(name).REGISTRATION["example"]] = fragment(name)
+        made[harnesses.module(name).REGISTRATION.example] = fragment(name)
     readme = os.path.join(ROOT, "README.md")
     if os.path.exists(readme):
         with open(readme, encoding="utf-8") as file:

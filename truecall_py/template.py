@@ -129,8 +129,6 @@ def resolve_path(pieces: list[str | Part], scope: Scope) -> str:
         if not whole and not trusted(piece):
             if text.startswith(("/", "~")) and (path.endswith("/") or not path):
                 raise Unverified(f"the value of {name_of(piece)} is an absolute path inside a longer path", "tool")
-            if ".." in text.split("/"):
-                raise Unverified(f"the value of {name_of(piece)} climbs out of the contract's folder (..)", "tool")
         path += text
     if not whole and climbs(path, pieces):
         raise Unverified("the values in the path climb out of the contract's folder (..)", "tool")
@@ -138,7 +136,7 @@ def resolve_path(pieces: list[str | Part], scope: Scope) -> str:
 
 
 def climbs(path: str, pieces: list[str | Part]) -> bool:
-    """`..` put together from literal and value, as in `.{{args.x}}` with the value `./y`."""
+    """Whether a value brings a `..`, or forms one with the literal text, as `./y` does in `.{{args.x}}`."""
     literal = sum(piece.split("/").count("..") for piece in pieces if isinstance(piece, str))
     return path.split("/").count("..") > literal and not all(map(trusted, pieces))
 

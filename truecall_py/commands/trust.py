@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
+from typing import Any
 
 import click
 
 from truecall_py import places
-from truecall_py.contract import FILE_NAME
+from truecall_py.contract import COMBINATORS, FILE_NAME
 from truecall_py.errors import UsageError
+from truecall_py.masking import harmless
 from truecall_py.pinning import Compiled, canonical, compile_file, revoke, trusted_paths
 from truecall_py.pinning import trust as store
 from truecall_py.trust import UNTRUSTED, check, folder_of, pins, read_pin, source
@@ -68,20 +71,38 @@ def confirm(yes: bool) -> None:
 
 
 def shown(compiled: Compiled) -> None:
-    """What is about to be trusted: every contract with what it applies to and what it checks."""
-    click.echo(compiled.path)
+    """What is about to be trusted: every contract with what it applies to, what it checks and what it runs."""
+    say(compiled.path)
     for plain in compiled.contracts:
         about = ", ".join([*plain.get("tool", ()), *(f"kind {kind}" for kind in plain.get("kind", ()))])
         names = ", ".join(item["check"] for item in plain["post"])
         pack = f"  (pack {plain['pack']})" if plain.get("pack") else ""
         observe = "  observe only" if plain.get("mode") == "observe" else ""
-        click.echo(f"  {plain['id']}: {about} -> {names}{pack}{observe}")
+        say(f"  {plain['id']}: {about} -> {names}{pack}{observe}")
+        for argv in run_by(plain["post"]):
+            say(f"    runs: {shlex.join(argv)}")
     for problem in compiled.warnings:
-        click.echo(f"  warning, line {problem.line}: {problem.message}")
+        say(f"  warning, line {problem.line}: {problem.message}")
     if compiled.pinned:
-        click.echo(f"  pinned with it: {', '.join(compiled.pinned)}")
+        say(f"  pinned with it: {', '.join(compiled.pinned)}")
     if compiled.unpinned:
-        click.echo(f"  run, but not pinned: {', '.join(compiled.unpinned)}")
+        say(f"  run, but not pinned: {', '.join(compiled.unpinned)}")
+
+
+def say(text: str) -> None:
+    """A line; nothing in a contract may move the cursor over what a person should see."""
+    click.echo(harmless(text.replace("\n", "\\n")))
+
+
+def run_by(checks: Any) -> list[list[str]]:
+    """Every argv in a list of checks, those inside combinators too."""
+    found = []
+    for item in checks if isinstance(checks, list) else [checks]:
+        if item["check"] in COMBINATORS:
+            found += run_by(item["params"])
+        elif isinstance(item["params"].get("run"), list):
+            found.append([str(word) for word in item["params"]["run"]])
+    return found
 
 
 def listed(state: str) -> None:

@@ -9,8 +9,8 @@ import click
 from truecall_py.commands import payloads
 from truecall_py.errors import PayloadError
 from truecall_py.harnesses import NAMES
-from truecall_py.library import judge
 from truecall_py.judging import Judgement
+from truecall_py.library import judge
 from truecall_py.records import record
 from truecall_py.types import REFUTED, UNVERIFIED
 

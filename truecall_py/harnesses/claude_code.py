@@ -7,6 +7,7 @@ import os
 
 from truecall_py.errors import PayloadError
 from truecall_py.harnesses.content import read
+from truecall_py.registration import BOM, Registration
 from truecall_py.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
 TYPE_CHECKING = False
@@ -40,29 +41,22 @@ STATIC = {
     "Stop": "stop",
     "SubagentStop": "stop",
 }
-COMMAND = '"/path/to/hooks/run.sh" claude-code {event}'
-REGISTRATION = {
-    "file": ".claude/settings.json",
-    "example": "install/claude-code.json",
-    "fragment": {
-        "hooks": {
-            event: [
-                {
-                    "matcher": "*",
-                    "hooks": [
-                        {
-                            "type": "command",
-                            "command": COMMAND.format(event=event),
-                            "timeout": 30,  # seconds; the hook's own deadline is 20
-                            "statusMessage": "truecall checks the result",
-                        }
-                    ],
-                }
-            ]
-            for event in HANDLED
-        }
-    },
-}
+REGISTRATION = Registration(
+    client="Claude Code",
+    events=("PostToolUse", "PostToolUseFailure", "PostToolBatch"),
+    home=("CLAUDE_CONFIG_DIR", "", ".claude"),
+    user="settings.json",
+    # The file for one machine: the registration holds absolute paths, and settings.json is a team's.
+    project=".claude/settings.local.json",
+    example="install/claude-code.json",
+    status="truecall checks the result",
+    # One comment or trailing comma and 2.1.197 and 2.1.332 read nothing of the file; one bad entry and
+    # 2.1.197 runs none of its hooks.
+    reads=(BOM,),
+    types=("command", "http", "prompt", "agent", "mcp_tool"),
+    off=(("disableAllHooks", True),),
+    twice=False,
+)
 
 
 def kind(tool: str) -> str:

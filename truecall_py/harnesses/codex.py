@@ -9,6 +9,7 @@ from __future__ import annotations
 from truecall_py.errors import PayloadError
 from truecall_py.harnesses.content import read
 from truecall_py.harnesses.patch import files
+from truecall_py.registration import Registration
 from truecall_py.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
 
 TYPE_CHECKING = False
@@ -26,26 +27,18 @@ KNOWN = frozenset((
 KINDS = {"Bash": "shell", "view_image": "read", "list_mcp_resources": "read", "read_mcp_resource": "read"}
 ACTIONS = {"add": "write", "update": "edit", "move": "edit", "delete": "delete"}
 STATIC = {"PostToolUse": "context", "PreToolUse": "exit 2", "Stop": "stop", "SubagentStop": "stop"}
-REGISTRATION = {
-    "file": ".codex/hooks.json",
-    "example": "install/codex.json",
-    "fragment": {
-        "hooks": {
-            event: [
-                {
-                    "hooks": [
-                        {
-                            "type": "command",
-                            "command": f'"/path/to/hooks/run.sh" codex {event}',
-                            "timeout": 30,  # whole seconds: a fraction voids the file
-                        }
-                    ]
-                }
-            ]
-            for event in HANDLED
-        }
-    },
-}
+REGISTRATION = Registration(
+    client="Codex",
+    events=HANDLED,
+    home=("CODEX_HOME", "", ".codex"),
+    user="hooks.json",
+    project=".codex/hooks.json",
+    example="install/codex.json",
+    # Each of these was seen to void the whole file in silence.
+    keys=("description", "hooks"),
+    types=("command", "mcp_tool", "prompt", "agent"),
+    whole=True,
+)
 
 
 def kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
