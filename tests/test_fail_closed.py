@@ -1077,3 +1077,18 @@ def test_many_trusts_at_once_leave_readable_pins(project, contents):
     pins = store(project)
     assert all(path.endswith(".pin") for path in pins)
     assert sorted(Pin(data, path).trusted.decode() for path, data in pins.items()) == sorted(set(texts))
+
+
+def test_a_loop_in_truecalls_own_code_ends_with_the_deadline(project):
+    """A bug that never ends is ended by the alarm, and the agent is told; nothing waits for the client's patience."""
+    project.trust()
+    code = (
+        "import sys; sys.path.append(sys.argv[1]); from truecall_py.checks import file_exists\n"
+        "def loop(*_):\n    while True: pass\n"
+        "file_exists.run = loop\n"
+        "from truecall_py.hook import main; sys.exit(main(['claude-code', 'PostToolUse', '--deadline', '0.5']))"
+    )
+    argv = [sys.executable, "-I", "-S", "-c", code, ROOT]
+    done = subprocess.run(argv, input=json.dumps(project.mcp()).encode(), capture_output=True, timeout=PATIENCE,
+                          env=project.environment("claude-code"), cwd=project.root)  # fmt: skip
+    assert Answer(done.returncode, done.stdout, done.stderr).form == "append"
