@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from conftest import NOTE, ROOT
+from conftest import NOTE, ROOT, SESSION
 
 GOLDEN = os.path.join(ROOT, "tests", "golden")
 FILES = "version: 1\nuse: [files]\ncontracts: []\n"
@@ -402,3 +402,36 @@ def test_the_words_are_golden(project, situation):
             file.write(text)
     with open(path, encoding="utf-8") as file:
         assert text == file.read()
+
+
+def batch(project, tool, args, said):
+    """Claude Code's event after a batch of calls; refused calls are told of here alone."""
+    calls = [{"tool_name": tool, "tool_input": args, "tool_use_id": "toolu_1", "tool_response": said}]
+    return {"session_id": SESSION, "cwd": project.root, "hook_event_name": "PostToolBatch", "tool_calls": calls}
+
+
+def test_a_refused_edit_is_helped_in_the_batch_event(project):
+    """An edit of a file that is not there gets the names that are, beside the output; no accusation."""
+    project.trust("version: 1\nuse: [files]\ncontracts: []\n")
+    project.write("settings.toml", "a = 1\n")
+    args = {"file_path": os.path.join(project.root, "setting.toml"), "old_string": "a", "new_string": "b"}
+    said = "<tool_use_error>File does not exist.</tool_use_error>"
+    answer = project.hook(batch(project, "Edit", args, said), event="PostToolBatch")
+    inside = answer.json["hookSpecificOutput"]
+    assert list(answer.json) == ["hookSpecificOutput"] and inside["hookEventName"] == "PostToolBatch"
+    assert "settings.toml" in inside["additionalContext"] and "reported success" not in inside["additionalContext"]
+
+
+def test_a_batch_is_silent_where_there_is_nothing_to_help_with(project):
+    """A refused edit of a file that is there, a call that had its own event, a broken batch: nothing is said."""
+    project.trust("version: 1\nuse: [files]\ncontracts: []\n")
+    there = project.write("a.txt", "x")
+    args = {"file_path": there, "old_string": "q", "new_string": "b"}
+    said = "<tool_use_error>String to replace not found in file.</tool_use_error>"
+    for payload in (
+        batch(project, "Edit", args, said),
+        batch(project, "Edit", {**args, "file_path": there + "x"}, "File does not exist."),
+        {**batch(project, "Edit", args, said), "tool_calls": None},
+        {**batch(project, "Edit", args, said), "tool_calls": [3, {}]},
+    ):
+        assert project.hook(payload, event="PostToolBatch").form == "silent"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
     from typing import Any
 
+    from truecall_py.trust import Source
     from truecall_py.types import ToolCall
 
 STDIN_LIMIT = 128 * 1024 * 1024  # bytes; a 32 MB write arrives twice, as 68 MB
@@ -164,12 +165,42 @@ def told_already(state: str, session: str, path: str, status: str) -> bool:
     return False
 
 
-def judged(harness: ModuleType, call: ToolCall, options: Options, ends: float, notices: tuple[str, ...]) -> Reply:
-    """The reply to one call: every contract that counts is asked."""
+def calls(harness: ModuleType, payload: dict[str, Any]) -> tuple[ToolCall, ...]:
+    """The calls that a payload tells of and that are judged: the one that ended, or those of a batch that no
+    event of their own ever told of."""
+    call = harness.parse(payload)
+    if call is not None:
+        return (call,)
+    refused: tuple[ToolCall, ...] = harness.refused(payload) if hasattr(harness, "refused") else ()
+    return refused
+
+
+def judged(
+    harness: ModuleType, event: str, every: tuple[ToolCall, ...], options: Options, ends: float,
+    notices: tuple[str, ...],
+) -> Reply:  # fmt: skip
+    """The reply to the calls of one event: every contract that counts is asked about each."""
     from truecall_py import places, trust
 
     state = options.state or places.state()
     found = trust.sources(anchor(harness.NAME), state, places.user_file(), options.contracts)
+    corrections = []
+    for call in every:
+        correction, notices = judged_by(found, call, state, ends, notices)
+        corrections.append(correction)
+    correction = corrections[0]
+    if len(corrections) > 1:
+        from truecall_py.wording import joined
+
+        correction = joined(corrections)
+    return answer(harness, event, every[0], correction, notices)
+
+
+def judged_by(
+    found: list[Source], call: ToolCall, state: str, ends: float, notices: tuple[str, ...]
+) -> tuple[Correction | None, tuple[str, ...]]:
+    from truecall_py import trust
+
     untrusted: list[str] = []
     contracts = []
     for source in found:
@@ -198,7 +229,7 @@ def judged(harness: ModuleType, call: ToolCall, options: Options, ends: float, n
         from truecall_py.wording import with_untrusted
 
         correction = with_untrusted(correction, untrusted)
-    return answer(harness, call.event, call, correction, notices)
+    return correction, notices
 
 
 def answer(
@@ -235,10 +266,11 @@ def reply_to(options: Options, ends: float) -> Reply:
         del data
         harness = adapter(payload)
         notices = registration(options.harness, harness.NAME)
-        call = harness.parse(payload)
-        if call is None:
-            return answer(harness, str(payload.get("hook_event_name")), None, None, notices)
-        return judged(harness, call, options, ends, notices)
+        event = str(payload.get("hook_event_name") or options.event)
+        every = calls(harness, payload)
+        if not every:
+            return answer(harness, event, None, None, notices)
+        return judged(harness, event, every, options, ends, notices)
     except TruecallError as error:
         where = f"{error.where}: " if error.where else ""
         return loud(options, f"{where}{error.what}", error.do, harness)

@@ -180,6 +180,18 @@ def untrusted(path: str, why: str = "") -> str:
     return unreadable(cause, f"The user can mend it with: truecall trust {shell_word(path)}")
 
 
+def joined(corrections: Sequence[Correction | None]) -> Correction | None:
+    """The corrections of several calls as one, as far as they fit."""
+    parts: list[str] = []
+    told = [correction for correction in corrections if correction]
+    for number, correction in enumerate(told):
+        if parts and len("\n\n".join([*parts, correction.text]).encode("utf-8", "replace")) > ALL:
+            parts.append(f"Of {len(told) - number} more calls there is as much to say: look at each of them.")
+            break
+        parts.append(correction.text)
+    return Correction("\n\n".join(parts), any(correction.replace for correction in told)) if parts else None
+
+
 def with_untrusted(correction: Correction | None, texts: Sequence[str]) -> Correction:
     """The correction, followed by what is said of contract files that cannot be enforced, as far as it fits."""
     parts = [correction.text] if correction else []
