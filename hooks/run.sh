@@ -23,6 +23,11 @@ Stop | SubagentStop)
   )
   out=$(printf '%s\n' "$input" | exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
   ;;
+PostToolBatch)
+  input=$(head -c 33554432)
+  case $1$input in "claude-code"*'<tool_use_error>'*) ;; "claude-code"*) exit 0 ;; esac
+  out=$(printf '%s\n' "$input" | exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
+  ;;
 *)
   input=
   out=$(exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
@@ -82,6 +87,42 @@ codex:SubagentStop)
   *'"stop_hook_active":true'* | *'"stop_hook_active": true'*) printf '%s\n' '{"systemMessage":"truecall could not run at the stop, because its own program did not end well: tell the user that what was done in this turn was not verified; the user can look into it with: truecall doctor"}' || exit 2 ;;
   *) printf '%s\n' '{"decision":"block","reason":"truecall could not run at the stop, because its own program did not end well: tell the user that what was done in this turn was not verified; the user can look into it with: truecall doctor"}' || exit 2 ;;
   esac
+  exit 0
+  ;;
+gemini-cli:AfterTool)
+  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"AfterTool","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  exit 0
+  ;;
+qwen-code:PostToolUse)
+  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  exit 0
+  ;;
+qwen-code:PostToolUseFailure)
+  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolUseFailure","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  exit 0
+  ;;
+copilot-cli:postToolUse)
+  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  exit 0
+  ;;
+copilot-cli:postToolUseFailure)
+  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  exit 0
+  ;;
+copilot-cli:PostToolUse)
+  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  exit 0
+  ;;
+copilot-cli:PostToolUseFailure)
+  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  exit 0
+  ;;
+opencode:tool.execute.after)
+  printf '%s\n' '{"append":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  exit 0
+  ;;
+cline:PostToolUse)
+  printf '%s\n' '{"cancel":false,"contextModification":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
   exit 0
   ;;
 esac

@@ -24,6 +24,9 @@ MADE = {
     "codex/PostToolUse__Bash__exec_heredoc": {"sub/heredoc.txt": "line1\n"},
     "codex/PostToolUse__Bash__exec_workdir": {"../harness/made.txt": ""},
     "codex/PostToolUse__mcp__notes__save_note_ok__mcp_save_note_ok": {"../notes/t1.txt": "hello"},
+    "others/copilot-cli__postToolUse__bash_ok": {"note.txt": "hi\n"},
+    "others/gemini-cli__AfterTool__run_shell_command_ok": {"note.txt": "hi\n"},
+    "others/qwen-code__PostToolUse__run_shell_command": {"note.txt": "hi\n"},
 }
 # The tool of these said that it saved a note and did not; the honest world of them never was.
 LIARS = (
@@ -48,6 +51,12 @@ def handled():
     return [name for harness, events in HANDLED.items() for name in names(harness, *events)]
 
 
+def others():
+    """The captured calls of the other clients that have an adapter."""
+    apart = ("kimi-code__", "opencode__plugin-init", "qwen-code__PostToolBatch")
+    return [name for name in names("others") if not name.removeprefix("others/").startswith(apart)]
+
+
 def payload(name, base):
     """The payload of a name, with the folder `base` in the place of the captured home folder."""
     return json.loads(text(name, base))
@@ -68,6 +77,8 @@ class Effect:
 def effects(name, base):
     """What the call of a name says that it did to files, read off the payload."""
     plain = payload(name, base)
+    if name.startswith("others/"):
+        return others_effects(plain)
     tool, args = plain.get("tool_name"), plain.get("tool_input", {})
     answer = plain.get("tool_response")
     if plain["hook_event_name"] != "PostToolUse":
@@ -82,6 +93,26 @@ def effects(name, base):
         return [Effect(args["notebook_path"], answer["updated_file"], answer["original_file"])]
     if tool == "apply_patch":
         return patched(args["command"], Path(plain["cwd"]))
+    return []
+
+
+# By the tool's name in each client: the arguments that hold the path and the whole new content.
+WHOLE = {
+    "write_file": ("file_path", "content"), "create": ("path", "file_text"), "Write": ("path", "file_text"),
+    "write": ("filePath", "content"), "editor": ("path", "new_text"),
+}  # fmt: skip
+
+
+def others_effects(plain):
+    """The same for the payloads of the other clients, each with its own keys."""
+    asks = plain.get("tool_result", {}) if "hookName" in plain else plain.get("input", plain)
+    tool = next(asks[key] for key in ("tool_name", "toolName", "tool", "name") if key in asks)
+    args = next(asks[key] for key in ("tool_input", "toolArgs", "args", "input") if key in asks)
+    if tool in WHOLE:
+        path, content = WHOLE[tool]
+        return [Effect(args[path], args[content], whole=True)]
+    if tool == "Edit":
+        return [Effect(args["path"], f"{args['new_str']} world\n", f"{args['old_str']} world\n")]
     return []
 
 

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from truecall_py.checks import command
+from truecall_py.errors import Unverified
 from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
 from truecall_py.world import World
 
@@ -112,14 +113,18 @@ def test_a_leaky_probe_answers_at_once(world, tmp_path):
 
 
 def test_it_runs_where_the_call_started(tmp_path):
-    """The base folder, else the contract's; `cwd` is against the base, `env` on top of the rest."""
+    """The base folder; `cwd` is against it, `env` on top of the rest. Where the base is not known, nothing
+    is run somewhere else."""
     (tmp_path / "sub/deep").mkdir(parents=True)
     root = os.path.realpath(tmp_path)
     script = ["sh", "-c", 'test "$(pwd -P)" = "$WANT"']
     based = World(str(tmp_path / "sub"), str(tmp_path))
     assert look(based, script, env={"WANT": f"{root}/sub"}).state == VERIFIED
     assert look(based, script, env={"WANT": f"{root}/sub/deep"}, cwd="deep").state == VERIFIED
-    assert look(World(None, str(tmp_path)), script, env={"WANT": root}).state == VERIFIED
+    with pytest.raises(Unverified, match="not known") as unknown:
+        look(World(None, str(tmp_path)), script, env={"WANT": root})
+    assert unknown.value.cause == "harness"
+    assert look(World(None, str(tmp_path)), script, env={"WANT": root}, cwd=str(tmp_path)).state == VERIFIED
     gone = look(World(str(tmp_path / "gone"), str(tmp_path)), ["true"])
     assert (gone.state, gone.cause) == (UNVERIFIED, "world")
 

@@ -117,9 +117,12 @@ def test_the_call_arrives_under_the_names_of_the_format(tmp_path, world):
         ("""echo '{"verdict": "refuted"}'; exit 1""", REFUTED, "it does not hold"),
         ("""echo '{"verdict": "verified", "found": "y"}'""", VERIFIED, "y"),
         ("""echo '{"verdict": "unverified", "found": "down"}'; exit 0""", UNVERIFIED, "down"),
-        ("""echo '{"verdict": "refuted"}'; echo later noise""", VERIFIED, 'exit code 0, "later noise"'),
+        ("""echo '{"verdict": "refuted"}'; echo later noise""", UNVERIFIED, None),
+        ("""printf '{\n "verdict": "refuted"\n}\n'""", UNVERIFIED, None),
+        ("""echo "{'verdict': 'refuted'}" """, UNVERIFIED, None),
+        ("""echo '[1]'; exit 0""", UNVERIFIED, None),
         ("""echo '{"other": "map"}'; exit 1""", REFUTED, None),
-        ("""echo '{"verdict": "refuted"'; exit 0""", VERIFIED, None),
+        ("""echo '{"verdict": "refuted"'; exit 0""", UNVERIFIED, None),
     ],
 )
 def test_a_program_answers(tmp_path, world, text, state, found):

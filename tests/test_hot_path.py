@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from conftest import PATIENCE, ROOT
+from test_dialects import FIVE, ran
 
 # Started as run.sh starts it; what was loaded comes after the answer.
 DRIVER = """\
@@ -27,9 +28,15 @@ ALWAYS = {
     "truecall_py", "truecall_py.hook", "truecall_py.errors", "truecall_py.types", "truecall_py.records",
     "truecall_py.wire", "truecall_py.world", "truecall_py.harnesses", "truecall_py.harnesses.claude_code",
     "truecall_py.harnesses.content", "truecall_py.places", "truecall_py.trust", "truecall_py.contract",
-    "truecall_py.fields", "truecall_py.globs",
+    "truecall_py.fields", "truecall_py.globs", "truecall_py.registration",
 }  # fmt: skip
 CODEX = {"truecall_py.harnesses.codex", "truecall_py.harnesses.patch"}
+# What the adapters of the other clients share, beside their own module.
+SHARED = {
+    "gemini-cli": {"truecall_py.harnesses.parts"}, "qwen-code": {"truecall_py.harnesses.parts"},
+    "copilot-cli": {"truecall_py.harnesses.patch"}, "opencode": {"truecall_py.harnesses.patch"},
+    "cline": {"truecall_py.harnesses.patch"},
+}  # fmt: skip
 JUDGED = {
     "truecall_py.judging", "truecall_py.engine", "truecall_py.checks", "truecall_py.checks.file_exists",
     "truecall_py.checks.nearest", "truecall_py.checks.outcomes", "truecall_py.checks.worktree",
@@ -73,6 +80,16 @@ def test_a_call_without_any_contract_file(project, harness, allowed):
     """No contract file at all: the same."""
     modules, out = loaded(project, project.bash("ls", harness), harness)
     assert not out and modules <= allowed, modules - allowed
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_only_the_senders_own_adapter_is_loaded(project, name):
+    """The other clients pay for no adapter but their own."""
+    project.trust()
+    modules, out = loaded(project, ran(project, name, command="ls"), name)
+    own = {f"truecall_py.harnesses.{name.replace('-', '_')}", *SHARED[name]}
+    assert not out and not modules & NEVER
+    assert modules <= STDLIB | (ALWAYS - {"truecall_py.harnesses.claude_code"}) | own, modules
 
 
 def test_a_call_that_kept_its_contract(project, harness, allowed):

@@ -10,17 +10,18 @@ from truecall_py.places import PACKAGE
 
 # From the ground up: a module imports from its own layer and the ones before it.
 LAYERS = (
-    ("types", "records", "errors", "fields", "wire", "globs", "masking", "digest", "places", "__init__"),
+    ("types", "records", "errors", "fields", "wire", "globs", "masking", "digest", "places", "__init__",
+     "registration", "atomic", "settings", "entries"),
     ("regex", "program", "process", "network", "slow", "world"),
     ("matchers", "template", "shell", "shell_words", "shell_grammar", "shell_pieces", "shell_course", "shell_calls", "shell_aftermath", "runs",
      "transcript", "facts", "contract", "contract_fields", "checks"),
     ("engine", "trust"),
     ("codes", "yamltext", "grammar", "structure", "sites", "rules", "backtracking", "advice", "compiled", "loader"),
-    ("pinning",),
+    ("pinning", "backups", "changes", "codex_trust"),
     ("policy", "wording"),
     ("harnesses",),
     ("judging",),
-    ("bugs", "hook", "library", "slow_lane"),
+    ("bugs", "hook", "library", "slow_lane", "installs"),
     ("commands", "generated"),
     ("cli",),
     ("__main__",),

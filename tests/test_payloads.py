@@ -7,7 +7,7 @@ import json
 import os
 
 import pytest
-from payload_worlds import LIARS, MADE, PAYLOADS, handled, honest, lies, names, payload, put, text
+from payload_worlds import LIARS, MADE, PAYLOADS, handled, honest, lies, names, others, payload, put, text
 
 from truecall_py import judge
 from truecall_py.errors import PayloadError
@@ -151,9 +151,44 @@ CODEX = {
     "PostToolUse__collaborationwait_agent__subagent_v2_1": other("agent"),
     "PostToolUse__create_goal__create_goal": other("other"),
 }
-ROWS = {f"claude-code/{name}": row for name, row in CLAUDE.items()} | {
-    f"codex/{name}": row for name, row in CODEX.items()
+# The other clients: every captured call.
+SAVED_NOTE = {"id": 42, "status": "saved"}
+OTHERS = {
+    "gemini-cli__AfterTool__write_file": wrote("hello.txt", content="hello world\n", before=None, start=""),
+    "gemini-cli__AfterTool__run_shell_command": shell(3, "failure", start=""),  # its event is that of a success
+    "gemini-cli__AfterTool__run_shell_command_ok": shell(0, text="Output: hi\nProcess Group PGID: 32"),
+    "gemini-cli__AfterTool__read_file": other("read", said="failure", files=[]),
+    "gemini-cli__AfterTool__mcp_notes_save_note": other("mcp", text="saved note 42", result=ABSENT),
+    "qwen-code__PostToolUse__write_file": wrote("hello.txt", content="hello world\n", before=None, start=""),
+    "qwen-code__PostToolUse__run_shell_command": shell(0, start=""),
+    "qwen-code__PostToolUse__read_file": other("read", text="hello world\n", files=[]),
+    "qwen-code__PostToolUse__mcp__notes__save_note": other("mcp", result=SAVED_NOTE),
+    "qwen-code__PostToolUseFailure__read_file": other("read", said="failure", result=ABSENT),
+    "qwen-code__PostToolUseFailure__mcp__notes__fail_note": other("mcp", said="failure", result=ABSENT),
+    "copilot-cli__postToolUse__create": wrote("hello.txt", content="hello world\n", start=""),
+    "copilot-cli__postToolUse__bash": shell(3, "failure", start=""),
+    "copilot-cli__postToolUse__bash_ok": shell(0, text="hi\n<shellId: 0 completed with exit code 0>"),
+    "copilot-cli__postToolUse__view": other("read", text="hi\n", files=[]),
+    "copilot-cli__postToolUse__notes-save_note": other("other", result=SAVED_NOTE),  # nothing says that it is MCP
+    "copilot-cli__postToolUseFailure__view": other("read", said="failure", text="Path does not exist"),
+    "copilot-cli__postToolUseFailure__notes-fail_note": other("other", said="failure", result=ABSENT),
+    "copilot-cli-pascal__PostToolUse__Write": wrote("hello.txt", content="hello world\n"),
+    "copilot-cli-pascal__PostToolUse__Edit": edited("hello.txt"),
+    "copilot-cli-pascal__PostToolUse__notes-save_note": other("other", result=SAVED_NOTE),
+    "copilot-cli-pascal__PostToolUseFailure__Read": other("read", said="failure"),
+    "copilot-cli-pascal__PostToolUseFailure__notes-fail_note": other("other", said="failure"),
+    "opencode__tool.execute.after__write": wrote("hello.txt", content="hello world\n"),
+    "opencode__tool.execute.after__bash": shell(3, "failure"),
+    "opencode__tool.execute.after__notes_save_note": other("mcp", result=SAVED_NOTE, text="saved note 42"),
+    "cline-cli__PostToolUse__editor": wrote("hello.txt", content="hello world\n"),
+    "cline-cli__PostToolUse__run_commands": shell(3, "failure", start=""),
+    "cline-cli__PostToolUse__read_files": other("read", said="failure", files=[]),
 }
+ROWS = (
+    {f"claude-code/{name}": row for name, row in CLAUDE.items()}
+    | {f"codex/{name}": row for name, row in CODEX.items()}
+    | {f"others/{name}": row for name, row in OTHERS.items()}
+)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -189,7 +224,8 @@ def test_a_captured_call_is_read_as_what_it_was(name, tmp_path):
 
 def test_the_table_is_large_enough():
     """The table above is no sample of a few easy ones."""
-    assert len(ROWS) >= 60 and set(ROWS) <= set(handled())
+    assert len(ROWS) >= 90 and set(ROWS) <= {*handled(), *others()}
+    assert set(others()) <= set(ROWS)
 
 
 # Codex says the exit code of a command only in its own record of the session.
@@ -235,10 +271,37 @@ def test_every_captured_payload_is_understood(name, tmp_path):
         assert call is None
 
 
-@pytest.mark.parametrize("name", names("others"))
+SENDERS = {
+    "gemini-cli": "gemini-cli", "qwen-code": "qwen-code", "copilot-cli": "copilot-cli", "cline-cli": "cline",
+    "copilot-cli-pascal": "copilot-cli", "opencode": "opencode",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", others())
+def test_a_payload_of_another_client_is_its_own(name, tmp_path):
+    """Each is told by its keys alone, and the call bears the client's own names."""
+    client, event, tool = name.removeprefix("others/").split("__", 2)
+    call = call_of(name, tmp_path)
+    assert (call.harness, call.event) == (SENDERS[client], event)
+    assert call.tool == tool.removesuffix("_ok") and call.session
+    assert call.cwd == (None if client == "opencode" else str(tmp_path / "project"))
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_no_payload_of_one_harness_is_taken_for_anothers(harness, tmp_path):
+    """Of all captured calls of Claude Code and Codex, none has the keys of another."""
+    assert {recognise(payload(name, tmp_path)) for name in handled() if name.startswith(harness)} == {harness}
+
+
+def test_a_batch_of_calls_that_had_events_of_their_own_is_passed_over(tmp_path):
+    """Qwen's batch is known and silent."""
+    assert call_of("others/qwen-code__PostToolBatch__batch", tmp_path) is None
+
+
+@pytest.mark.parametrize("name", [name for name in names("others") if "kimi" in name or "plugin-init" in name])
 def test_a_payload_of_a_harness_without_an_adapter_is_loud(name, tmp_path):
-    """What other clients send is refused by name, and never taken for a call of one that is known."""
-    with pytest.raises(PayloadError):
+    """What a client without an adapter sends is refused by name, and never taken for a call of another."""
+    with pytest.raises(PayloadError, match="Kimi Code" if "kimi" in name else "names no"):
         judge(text(name, tmp_path), {"version": 1, "use": ["files", "mcp", "self"], "contracts": []})
 
 
@@ -256,7 +319,7 @@ def told(judgement):
     return judgement.correction.text if judgement.correction else ""
 
 
-@pytest.mark.parametrize("name", handled())
+@pytest.mark.parametrize("name", [*handled(), *others()])
 def test_the_packs_are_silent_to_a_call_that_worked(name, tmp_path, packs):
     """In the world that an honest call left behind, no pack has a word to say. Failed calls are honest, too."""
     honest(name, tmp_path)
@@ -267,7 +330,7 @@ def test_the_packs_are_silent_to_a_call_that_worked(name, tmp_path, packs):
     )
 
 
-LIES = [(name, what) for name in handled() for what in lies(name, "/x")]
+LIES = [(name, what) for name in (*handled(), *others()) for what in lies(name, "/x")]
 
 
 @pytest.mark.parametrize(("name", "what"), LIES)
@@ -312,6 +375,26 @@ def test_the_packs_block_a_failure_that_came_as_a_success(name, tmp_path, packs)
         assert judgement.correction.replace
 
 
+# The same in the other clients, as each carries an MCP answer; in Copilot CLI nobody can tell one.
+OTHERS_MCP = {
+    "others/gemini-cli__AfterTool__mcp_notes_save_note": ("tool_response", "llmContent"),
+    "others/qwen-code__PostToolUse__mcp__notes__save_note": ("tool_response", "llmContent"),
+    "others/opencode__tool.execute.after__notes_save_note": ("output", "content"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS_MCP)
+@pytest.mark.parametrize("said", ['{"ok": false}', '{"success": false, "error": "disk full"}', '{"status": "error"}'])
+def test_the_packs_block_it_in_every_client_that_says_what_mcp_is(name, said, tmp_path, packs):
+    """A structured failure that came as a success is blocked, whatever the client calls the tool."""
+    honest(name, tmp_path)
+    plain = payload(name, tmp_path)
+    answer, content = OTHERS_MCP[name]
+    plain[answer] = {content: [{"type": "text", "text": said}]}
+    judgement = judge(plain, packs)
+    assert told(judgement).startswith("NOT DONE") and judgement.correction.replace
+
+
 CLAUDE_NOTES = [name for name in LIARS if name.startswith("claude")]
 
 
@@ -334,5 +417,5 @@ def test_a_contract_of_three_lines_sees_the_note_that_was_never_saved(name, tmp_
 
 def test_the_worlds_are_of_payloads_that_there_are():
     """Every name in the tables of payload_worlds is that of a captured payload."""
-    assert {*MADE, *LIARS} <= set(handled())
+    assert {*MADE, *LIARS} <= {*handled(), *others()}
     assert all((PAYLOADS / f"{name}.json").is_file() for name in (*MADE, *LIARS))

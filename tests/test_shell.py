@@ -344,7 +344,7 @@ LATER: list[Row] = [
     ("mkdir {file...}", "mkdir ab && cd ab && rm x", 0, None),
     ("mkdir {file...}", "mkdir ab && git stash -u", 0, None),
     ("mkdir {file...}", "mkdir ab && git commit -m x", 0, files("ab")),
-    ("mkdir {file...}", "mkdir ab && npm test", 0, files("ab")),
+    ("mkdir {file...}", "mkdir ab && npm test", 0, None),  # a program that is not known may change anything
     ("mkdir {file...}", "mkdir ab && $X", 0, None),
     ("pip install {file...}", "pip install requests==2.0; pip uninstall -y requests", 0, None),
     (PUSH, "git push && rm -rf .git", 0, None),
@@ -353,7 +353,7 @@ LATER: list[Row] = [
     (PUSH, "git push; git branch --show-current", 0, YES),
     (PUSH, "git push; git branch -D x", 0, None),
     (PUSH, "git push; git $X", 0, None),
-    (PUSH, "git push && npm test", 0, YES),
+    (PUSH, "git push && npm test", 0, None),
     (PUSH, "git push; bash undo.sh", 0, None),
     (PUSH, "git push && git push --tags", 0, YES),
     ("git commit *", "git commit -m x && git reset HEAD~1", 0, None),

@@ -16,7 +16,7 @@ CALL: dict[str, Any] = {
         "map": {"k": 1}, "list": [1], "nul": "a\0b", "empty": "", "tpl": "{{args.a}}", "dot": "./y", "tilde": "~/x",
         "url": "a/b?c#d&é",
     },
-    "project": "/p",
+    "project": "/p", "file": {"path": "/p/a.txt"},
 }  # fmt: skip
 
 
@@ -43,6 +43,7 @@ class Scope:
         ("{{args.abs}}", "path", "/etc/passwd"),
         ("{{project}}/notes/{{args.a}}.md", "path", "/p/notes/x y.md"),
         ("{{project}}/{{args.dot}}", "path", "/p/./y"),
+        ("{{file.path}}.bak", "path", "/p/a.txt.bak"),
         ("http://h/{{args.url}}", "url", "http://h/a%2Fb%3Fc%23d%26%C3%A9"),
         ("http://h/q?x={{args.a}}", "url", "http://h/q?x=x%20y"),
         (["git", "show", "{{args.a}}"], "argv", ["git", "show", "x y"]),
@@ -67,6 +68,8 @@ def test_a_template_becomes_the_value(text: Any, kind: str, value: Any) -> None:
         ("{{args.nul}}", "path"),
         ("{{project}}/{{args.up}}", "path"),
         ("{{project}}/{{args.abs}}", "path"),
+        ("{{args.abs}}.bak", "path"),
+        ("{{project}}/{{file.path}}", "path"),
         ("{{project}}/{{args.tilde}}", "path"),
         ("notes/{{args.up}}.md", "path"),
         ("{{project}}/.{{args.dot}}", "path"),

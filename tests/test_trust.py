@@ -18,7 +18,7 @@ from conftest import NOTE, PATIENCE, ROOT
 
 from truecall_py import __version__, pinning, trust
 from truecall_py.commands.trust import AGENT_MARKS
-from truecall_py.errors import ContractError, TrustError
+from truecall_py.errors import TrustError
 from truecall_py.wire import loads
 
 CUSTOM = """\
@@ -91,7 +91,7 @@ def test_trust_shows_what_it_pins(project):
     assert done.returncode == 0, done
     lines = done.stdout.splitlines()
     assert lines[0] == project.contract
-    assert "own-check: mcp__notes__save_note -> custom, command, command" in done.stdout
+    assert "own-check: mcp__notes__save_note" in done.stdout and "custom  python: checks/own.py:holds" in done.stdout
     pinned = next(line for line in lines if line.startswith("  pinned with it:"))
     assert f"{project.root}/checks/own.py" in pinned and "probe.sh" in pinned
     unpinned = next(line for line in lines if line.startswith("  run, but not pinned:"))
@@ -107,7 +107,7 @@ def test_trust_shows_what_will_be_run(project):
         '      - command: {run: [rm, -rf, "a b"]}\n      - not: {any_of: [{custom: {run: [curl, "\\e[1A"]}}]}\n',
     )
     _, seen = at_a_terminal(project, answer=b"n\n")
-    assert "runs: rm -rf 'a b'" in seen and "runs: curl '\\x1b[1A'" in seen
+    assert "run: rm -rf 'a b'" in seen and "run: curl '\\x1b[1A'" in seen
     assert "\x1b" not in seen and "\r" not in seen.replace("\r\n", "") and "a\\x0d\\x1b[2Kb\\nc" in seen
 
 
@@ -340,12 +340,17 @@ def test_code_is_pinned_with_its_contract(project):
     assert os.path.normpath(trust.changed_code(compiled.contracts[0])) == probe
 
 
-def test_code_that_is_not_there_cannot_be_trusted(project):
-    """A contract whose code is missing is refused, with the line and what to do."""
+def test_code_that_is_not_there_is_not_trusted(project):
+    """Missing code is warned of, with the line; the contract is unverified, even once the file is there, until
+    it is trusted anew. The file's other contracts are enforced."""
     project.write("probe.sh", "exit 0\n")
-    with pytest.raises(ContractError, match=r"cannot be read: checks/own\.py") as caught:
-        pinning.compile_file(project.write("truecall.yaml", CUSTOM))
-    assert caught.value.problems[0].line == 3
+    compiled = pinning.compile_file(project.write("truecall.yaml", CUSTOM))
+    assert [(each.line, each.code) for each in compiled.warnings] == [(3, "TC303")]
+    project.trust(CUSTOM)
+    project.write("checks/own.py", "def holds(call):\n    return True\n")
+    assert "was not there then" in project.hook(project.mcp()).text
+    project.trust(CUSTOM)
+    assert "was not there then" not in project.hook(project.mcp()).text
 
 
 def test_recompiling_keeps_the_digests_that_were_trusted(project):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from truecall_py.yamltext import Path
 
 # Tools that run commands, by the names that the supported harnesses give them: all others have no exit code.
-WITH_EXIT_CODE = ("Bash", "PowerShell")
+WITH_EXIT_CODE = ("Bash", "PowerShell", "bash", "powershell", "run_shell_command", "run_commands")
 # Parts of a pattern that a tool's name never holds and a glob does not know.
 EXPRESSION = re.compile(r"\.\*|\.\+|[|^$\\()\[\]]")
 

@@ -3,6 +3,7 @@ that may catch everything; a bug ends in a report and exit code 3, never in a tr
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -20,6 +21,8 @@ COMMANDS = {
     "lint": "Check contract files.",
     "schema": "Print the JSON Schema of contract files, for editors.",
     "trust": "Pin a contract file, so that the hook enforces it.",
+    "install": "Register the hook with a client.",
+    "uninstall": "Take the hook out of a client's settings.",
 }
 
 
@@ -79,6 +82,9 @@ def explained(error: TruecallError) -> str:
 
 def run(argv: list[str]) -> int:
     """Runs a command; the exit code the process ends with."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal that has not every letter is no reason to fail
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = group.main(argv, prog_name="truecall", standalone_mode=False)
         # Whoever reads our output may have left; what is still in the buffer is then nobody's.
@@ -87,7 +93,7 @@ def run(argv: list[str]) -> int:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        say("\ntruecall: stopped; nothing was left half done")
+        say("\ntruecall: stopped; nothing was changed")
         return 130
     except TruecallError as error:
         say(f"truecall: {explained(error)}")

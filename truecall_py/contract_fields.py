@@ -13,7 +13,7 @@ FILE_FIELDS = (
     field("use", "use", "Starter packs to judge as well."),
     field("mode", "choice", "enforce, or observe: judged and shown to the person, never blocking.",
           default="enforce", choices=("enforce", "observe")),
-    field("contracts", "contracts", "The contracts.", required=True),
+    field("contracts", "contracts", "The contracts; may be left out where `use` names packs."),
     field("policy", "value", "Budgets, quarantine and hand-over.", step=4),
 )  # fmt: skip
 

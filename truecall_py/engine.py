@@ -41,6 +41,16 @@ PRESENCE, ABSENCE = ("add", "update"), ("delete", "move")
 
 
 @record(frozen=True)
+class Moment:
+    """When and where a call is judged: `ends` is the monotonic time of the deadline, `received` the time since
+    the epoch at which we were told of the call, `session` the folder of the session (None: not known)."""
+
+    ends: float
+    received: float
+    session: str | None = None
+
+
+@record(frozen=True)
 class Application:
     """One way in which a contract applies: to one file of the call, with one capture of `runs`."""
 
@@ -97,34 +107,34 @@ def applications(contract: Contract, call: ToolCall, world: World) -> list[Appli
 
 
 def relevant(contract: Contract, call: ToolCall) -> list[File]:
-    """The files that the contract's checks can be about: presence checks skip what was deleted or moved
-    away, `file_absent` skips the rest; an explicit condition on file.action decides alone."""
+    """The files that at least one of the contract's checks is about."""
+    return [file for file in call.files if any(about(item, file, contract) for item in contract.plain["post"])]
+
+
+def about(item: dict[str, Any], file: File, contract: Contract) -> bool:
+    """Whether a check is about a file of the call: that a file is gone is asked only of one that was deleted
+    or moved away, all else only of the others. A condition on file.action decides alone."""
     if "file.action" in contract.plain.get("when", {}):
-        return list(call.files)
-    wanted = ABSENCE if "file_absent" in check_names(contract.plain["post"]) else PRESENCE
-    return [file for file in call.files if file.action in wanted]
+        return True
+    if item["check"] in COMBINATORS:
+        inside = item["params"]
+        return any(about(each, file, contract) for each in (inside if isinstance(inside, list) else [inside]))
+    gone = item["check"] == "file_absent" and item["params"].get("path") == "{{file.path}}"
+    return file.action in (ABSENCE if gone else PRESENCE)
 
 
-def check_names(post: Any) -> set[str]:
-    names: set[str] = set()
-    pending = list(post)
-    while pending:
-        item = pending.pop()
-        if item["check"] in COMBINATORS:
-            inside = item["params"]
-            pending.extend(inside if isinstance(inside, list) else [inside])
-        else:
-            names.add(item["check"])
-    return names
+def world_of(contract: Contract, call: ToolCall, moment: Moment) -> World:
+    """The world as this contract sees it, before anything is known of files and captures."""
+    return World(
+        call.start_cwd, contract.project, moment.ends, None, contract.seconds("timeout"),
+        contract.plain.get("interpreter"), moment.session, moment.received,
+    )  # fmt: skip
 
 
-def judge(contract: Contract, call: ToolCall, ends: float, home: str | None = None) -> list[Verdict]:
+def judge(contract: Contract, call: ToolCall, moment: Moment) -> list[Verdict]:
     """One Verdict for every way in which a contract that names this call applies to it; none where it does
-    not apply. `ends` is the monotonic time of the deadline."""
-    plain = contract.plain
-    world = World(
-        call.start_cwd, contract.project, ends, home, contract.seconds("timeout"), plain.get("interpreter")
-    )
+    not apply."""
+    world = world_of(contract, call, moment)
     began = world.now()
     try:
         applying = applications(contract, call, world)
@@ -161,7 +171,9 @@ def inside(world: World, application: Application) -> World:
         base = folder
     elif base is not None:
         base = world.resolve(folder)
-    return World(base, world.project, world.ends, world.home, world.look, world.interpreter)
+    return World(
+        base, world.project, world.ends, world.home, world.look, world.interpreter, world.session, world.received
+    )
 
 
 def watched(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...]:
@@ -178,6 +190,13 @@ def watched(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, 
     while hopeful(outcomes) and world.now() < patience and not over(world):
         world.sleep(min(every, patience - world.now()))
         outcomes = look(contract, call, facts)
+    if worst(outcomes) == REFUTED and world.now() < patience and over(world):
+        why = "the time for all checks together was over before it had to hold; the last look found {}"
+        return tuple(
+            Outcome(each.check, UNVERIFIED, each.expected, why.format(each.found), "probe", (), each.seconds)
+            if each.state == REFUTED else each
+            for each in outcomes
+        )  # fmt: skip
     settle = contract.seconds("stable_for")
     until = world.now() + (settle or 0.0)
     while settle and worst(outcomes) == VERIFIED and world.now() < until:
@@ -199,7 +218,11 @@ def over(world: World) -> bool:
 
 
 def look(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...]:
-    return tuple(evaluate(spec, call, facts) for spec in contract.post)
+    return tuple(
+        evaluate(CheckSpec(item["check"], item["params"]), call, facts)
+        for item in contract.plain["post"]
+        if facts.file is None or about(item, facts.file, contract)
+    )
 
 
 def evaluate(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
@@ -214,7 +237,7 @@ def evaluate(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
         outcome = broken(spec.name, error)
     return Outcome(
         outcome.check or spec.name, outcome.state, outcome.expected, outcome.found, outcome.cause,
-        outcome.candidates, world.now() - began,
+        outcome.candidates, world.now() - began, outcome.blank,
     )  # fmt: skip
 
 
@@ -253,18 +276,23 @@ def combined(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
         raise Unverified(f"{spec.name} holds no check", "contract")
     if spec.name == "not":
         only = outcomes[0]
+        if only.state == REFUTED and only.blank:
+            raise Unverified(f"{only.found}: that proves nothing about its opposite", "tool", f"not: {only.expected}")
         state = {VERIFIED: REFUTED, REFUTED: VERIFIED}.get(only.state, UNVERIFIED)
         return Outcome("not", state, f"not: {only.expected}", only.found, only.cause)
     ranked = sorted(outcomes, key=lambda outcome: RANK[outcome.state])
     if spec.name == "all_of":
         chosen = ranked[-1]
-        return Outcome("all_of", chosen.state, chosen.expected, chosen.found, chosen.cause, chosen.candidates)
+        return Outcome("all_of", chosen.state, chosen.expected, chosen.found, chosen.cause, chosen.candidates,
+                       blank=any(outcome.blank for outcome in outcomes))
     if ranked[0].state == VERIFIED:
         return Outcome("any_of", VERIFIED, ranked[0].expected, ranked[0].found)
     # One that could not be told might have held: no verdict then.
     chosen = ranked[0]
     expected = " or ".join(outcome.expected for outcome in outcomes)
-    return Outcome("any_of", chosen.state, expected, "; ".join(outcome.found for outcome in outcomes), chosen.cause)
+    found = "; ".join(outcome.found for outcome in outcomes)
+    blank = any(outcome.blank for outcome in outcomes)
+    return Outcome("any_of", chosen.state, expected, found, chosen.cause, blank=blank)
 
 
 def worst(outcomes: Sequence[Outcome]) -> str:

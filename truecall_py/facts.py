@@ -18,6 +18,9 @@ ROOTS = (
 )  # fmt: skip
 
 
+CONTENT_KINDS = frozenset(("write", "edit"))
+
+
 def path_in(value: Any, path: str) -> Any:
     """The value at a dotted path: keys of objects, positions in lists. ABSENT where there is none."""
     for name in path.split("."):
@@ -59,6 +62,8 @@ def text(call: ToolCall) -> str | None:
     answer = call.response
     if call.text is not None or answer is None or answer is ABSENT:
         return call.text
+    if call.kinds & CONTENT_KINDS:  # such an answer repeats the file's own content, which no tool said
+        return None
     if isinstance(answer, dict) and isinstance(answer.get("stdout"), str):
         return "\n".join(part for part in (answer["stdout"], str(answer.get("stderr") or "")) if part)
     from truecall_py.harnesses.content import leaves

@@ -39,7 +39,7 @@ Stop | SubagentStop)
   )
   out=$(printf '%s\\n' "$input" | exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
   ;;
-*)
+@ONLY@*)
   input=
   out=$(exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
   ;;
@@ -81,7 +81,31 @@ def static_answer(form: str, event: str) -> str:
         return dumps({"decision": "block", "reason": wording.DIED})
     if form == "context":
         return dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": wording.DIED}})
+    if form == "top context":
+        return dumps({"additionalContext": wording.DIED})
+    if form == "append":
+        return dumps({"append": wording.DIED})
+    if form == "modification":
+        return dumps({"cancel": False, "contextModification": wording.DIED})
     raise ValueError(form)
+
+
+READ_FIRST = """\
+{event})
+  input=$(head -c 33554432)
+  case $1$input in "{name}"*'{text}'*) ;; "{name}"*) exit 0 ;; esac
+  out=$(printf '%s\\n' "$input" | exec "${{TRUECALL_PYTHON:-python3}}" -I -S "$here/start.py" "$@" 2>/dev/null)
+  ;;
+"""
+
+
+def only() -> list[str]:
+    """The launcher's cases for events that come often and seldom hold anything to judge."""
+    return [
+        READ_FIRST.format(name=name, event=event, text=text)
+        for name in harnesses.NAMES
+        for event, text in getattr(harnesses.module(name), "ONLY", {}).items()
+    ]
 
 
 def launcher() -> str:
@@ -97,7 +121,7 @@ def launcher() -> str:
                 cases.append(PLAIN.format(patterns=f"{name}:{event}", answer=static_answer(form, event)))
     if "'" in wording.DIED + wording.DIED_AT_STOP:
         raise ValueError("a sentence of wording holds a quote and would break the launcher")
-    return LAUNCHER.replace("@SEAL@", SEAL).replace("@CASES@", "\n".join(cases)).replace("@DIED@", wording.DIED)
+    return LAUNCHER.replace("@ONLY@", "".join(only())).replace("@SEAL@", SEAL).replace("@CASES@", "\n".join(cases)).replace("@DIED@", wording.DIED)
 
 
 def checks_table() -> str:

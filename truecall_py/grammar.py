@@ -223,7 +223,10 @@ def schema() -> Schema:
         "$schema": DIALECT,
         **map_of(contract_fields.FILE_FIELDS, "truecall contract file"),
         "if": {"required": ["use"]},
-        "else": {"properties": {"contracts": {"minItems": 1, "x-kind": "contracts", "x-needs": ["use"]}}},
+        "else": {
+            "required": ["contracts"],
+            "properties": {"contracts": {"minItems": 1, "x-kind": "contracts", "x-needs": ["use"]}},
+        },
         "$defs": {
             "contract": of_contract(),
             "check": any_check(),

@@ -132,9 +132,10 @@ def registration(given: str, seen: str) -> tuple[str, ...]:
     return (disagreement(given, seen),)
 
 
-def anchor(harness: str) -> str:
-    """The folder whose contracts count: the project's, never one that the agent chose for a command."""
-    given = os.environ.get("CLAUDE_PROJECT_DIR", "") if harness == "claude-code" else ""
+def anchor(variable: str) -> str:
+    """The folder whose contracts count: the project's, never one that the agent chose for a command. `variable` is
+    the one in which the harness names it, if it has one."""
+    given = os.environ.get(variable, "") if variable else ""
     if given.startswith("/"):
         return given
     try:
@@ -183,10 +184,11 @@ def judged(
     from truecall_py import places, trust
 
     state = options.state or places.state()
-    found = trust.sources(anchor(harness.NAME), state, places.user_file(), options.contracts)
+    session = anchor(harness.PROJECT_ENV)
+    found = trust.sources(session, state, places.user_file(), options.contracts)
     corrections = []
     for call in every:
-        correction, notices = judged_by(found, call, state, ends, notices)
+        correction, notices = judged_by(found, call, state, session, ends, notices)
         corrections.append(correction)
     correction = corrections[0]
     if len(corrections) > 1:
@@ -197,7 +199,7 @@ def judged(
 
 
 def judged_by(
-    found: list[Source], call: ToolCall, state: str, ends: float, notices: tuple[str, ...]
+    found: list[Source], call: ToolCall, state: str, session: str, ends: float, notices: tuple[str, ...]
 ) -> tuple[Correction | None, tuple[str, ...]]:
     from truecall_py import trust
 
@@ -223,7 +225,7 @@ def judged_by(
     if contracts:
         from truecall_py.judging import concluded, verdicts
 
-        judgement = concluded(call, verdicts(contracts, call, ends), notices)
+        judgement = concluded(call, verdicts(contracts, call, ends, session), notices)
         correction, notices = judgement.correction, judgement.notices
     if untrusted:
         from truecall_py.wording import with_untrusted
@@ -251,7 +253,7 @@ def loud(options: Options, why: str, do: str = "", harness: ModuleType | None = 
     text = unreadable(why, do)
     if options.event in harness.KNOWN:  # one that is not about a finished call: the person is told
         return answer(harness, options.event, None, None, (text,))
-    event = options.event if options.event in harness.HANDLED else "PostToolUse"
+    event = options.event if options.event in harness.HANDLED else harness.HANDLED[0]
     return answer(harness, event, None, Correction(text, False), ())
 
 

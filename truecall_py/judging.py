@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from truecall_py.contract import Contract
+    from truecall_py.engine import Moment
     from truecall_py.trust import Source
     from truecall_py.types import Correction, ToolCall, Verdict
 
@@ -34,30 +35,36 @@ def named(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
     return [contract for source in sources for contract in source.named(call)]
 
 
-def verdicts(contracts: Sequence[Contract], call: ToolCall, ends: float, home: str | None = None) -> list[Verdict]:
-    """The verdicts of all contracts that apply; every one is judged, whatever the others say."""
-    from truecall_py.engine import judge, untold
+def verdicts(
+    contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None
+) -> list[Verdict]:
+    """The verdicts of all contracts that apply; every one is judged, whatever the others say. `ends` is the
+    monotonic time of the deadline, `session` the folder of the session where it is known."""
+    import time
+
+    from truecall_py.engine import Moment, judge, untold
     from truecall_py.trust import changed_code
 
+    moment = Moment(ends, time.time(), session)
     found: list[Verdict] = []
     for contract in contracts:
         changed = changed_code(contract.plain) if contract.plain.get("pins") else ""
         if not changed:
-            found.extend(judge(contract, call, ends, home))
-        elif applies(contract, call, ends, home):
-            why = f"{changed} was changed since the contract was trusted; the user can run: truecall trust"
+            found.extend(judge(contract, call, moment))
+        elif applies(contract, call, moment):
+            why = f"{changed} was changed since the contract was trusted (or was not there then)"
+            why += "; the user can run: truecall trust"
             found.append(untold(contract, call, "the code that was trusted", why))
     return found
 
 
-def applies(contract: Contract, call: ToolCall, ends: float, home: str | None) -> bool:
+def applies(contract: Contract, call: ToolCall, moment: Moment) -> bool:
     """Whether a contract that names this call is about it; where nobody can tell, it is."""
-    from truecall_py.engine import applications
+    from truecall_py.engine import applications, world_of
     from truecall_py.errors import Unverified
-    from truecall_py.world import World
 
     try:
-        return not isinstance(applications(contract, call, World(call.start_cwd, contract.project, ends, home)), str)
+        return not isinstance(applications(contract, call, world_of(contract, call, moment)), str)
     except Unverified:
         return True
 

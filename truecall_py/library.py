@@ -13,7 +13,7 @@ from truecall_py.errors import PayloadError
 from truecall_py.hook import decode
 from truecall_py.judging import Judgement, concluded, named, verdicts
 from truecall_py.trust import TRUSTED, Pin, Source, enforced
-from truecall_py.types import DEADLINE
+from truecall_py.types import DEADLINE, ToolCall
 
 __all__ = ["Judgement", "judge"]
 
@@ -45,14 +45,17 @@ def judge(
     return concluded(call, found)
 
 
-def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> Any:
+def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
     """The ToolCall of a payload; None for an event that is no finished tool call. Raises PayloadError."""
     if isinstance(payload, str):
         payload = payload.encode("utf-8", "surrogatepass")
+    if not isinstance(payload, (bytes, Mapping)):
+        raise PayloadError(f"a payload is a mapping, or JSON as text or bytes, not {type(payload).__name__}")
     plain = decode(payload) if isinstance(payload, bytes) else dict(payload)
     if not plain:
         raise PayloadError("the payload is an empty object")
-    return harnesses.module(harness or harnesses.recognise(plain)).parse(plain)
+    call: ToolCall | None = harnesses.module(harness or harnesses.recognise(plain)).parse(plain)
+    return call
 
 
 def loaded(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Source]) -> Sequence[Source]:

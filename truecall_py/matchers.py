@@ -45,6 +45,8 @@ def same(left: Any, right: Any) -> bool:
 
 def contains(value: Any, part: Any) -> bool:
     if isinstance(value, str):
+        if part == "":
+            raise Unverified("every text contains an empty one", "contract")
         if not isinstance(part, str):
             raise Unverified(f"text cannot contain {shown(part)}, which is not text", "contract")
         return part in value
@@ -89,12 +91,14 @@ def one(operator: str, wanted: Any, value: Any, world: World) -> bool:
     if operator == "equals":
         return same(value, wanted)
     if operator == "one_of":
+        if not isinstance(wanted, list):
+            raise Unverified(f"one_of needs a list and got {shown(wanted)}", "contract")
         return any(same(value, item) for item in wanted)
     if operator == "contains":
         return contains(value, wanted)
     if operator == "not_contains":
         if not isinstance(value, (str, list, dict)):
-            return False
+            raise Unverified(f"{shown(value)} can neither contain nor lack anything", "tool")
         return not contains(value, wanted)
     if operator == "matches":
         return isinstance(value, str) and world.search(wanted, value)
@@ -110,6 +114,17 @@ def one(operator: str, wanted: Any, value: Any, world: World) -> bool:
     if operator == "length":
         return isinstance(value, (str, list, dict)) and holds(wanted, len(value), world)
     raise Unverified(f"the matcher {operator} is not known to this version of truecall", "truecall")
+
+
+def comparable(matcher: dict[str, Any], value: Any) -> bool:
+    """Whether there is a value of a type that the operators could be asked of. Where not, that they do not
+    hold says nothing about their opposite."""
+    if value is ABSENT:
+        return set(matcher) == {"exists"}
+    needs = {"at_least": number(value) is not None, "at_most": number(value) is not None,
+             "matches": isinstance(value, str), "length": isinstance(value, (str, list, dict)),
+             "contains": isinstance(value, (str, list, dict))}  # fmt: skip
+    return all(needs.get(operator, True) for operator in matcher)
 
 
 def holds(matcher: dict[str, Any], value: Any, world: World, condition: bool = False) -> bool:

@@ -9,6 +9,8 @@ import time
 from contextlib import contextmanager
 
 from truecall_py import __version__, loader
+from truecall_py.atomic import write_whole
+from truecall_py.codes import problem
 from truecall_py.compiled import in_project
 from truecall_py.contract import COMBINATORS, FILE_NAME
 from truecall_py.digest import sha256
@@ -77,18 +79,21 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
     places: dict[str, dict[str, str]] = {}
     pinned: list[str] = []
     unpinned: list[str] = []
+    warnings = list(loaded.warnings)
     for identity, written in loaded.code_files:
         file = code_file(written, os.path.dirname(path))
         if file is None:
             unpinned.append(written)
             continue
-        digest = trusted.get(identity, {}).get(file) if trusted is not None else None
-        try:
-            digests.setdefault(identity, {})[file] = digest or sha256(read_bytes(file, LARGEST_CODE))
-        except OSError as error:
-            line = next((plain.get("line", 1) for plain in loaded.contracts if plain["id"] == identity), 1)
-            what = f"the code that {identity} names cannot be read: {written} ({error.strerror})"
-            raise ContractError(path, [Problem(line, 1, "TC303", what, "mend the path, or write the file")]) from None
+        if trusted is not None:
+            digest = trusted.get(identity, {}).get(file, "")
+        else:
+            digest = digest_of(file)
+        if not digest:
+            line = next((plain["line"] for plain in loaded.contracts if plain["id"] == identity), 1)
+            what = f"`{written}`, which the contract {identity} runs, cannot be read"
+            warnings.append(problem("TC303", (line, 1), what))
+        digests.setdefault(identity, {})[file] = digest
         places.setdefault(identity, {})[written] = file
         pinned.append(file)
     contracts = []
@@ -98,7 +103,15 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
         contracts.append({**plain, "pins": digests[plain["id"]]} if plain["id"] in digests else plain)
     pin = assemble(path, contracts, data)
     once = tuple(dict.fromkeys(pinned)), tuple(dict.fromkeys(unpinned))
-    return Compiled(path, pin, tuple(contracts), tuple(loaded.warnings), *once)
+    return Compiled(path, pin, tuple(contracts), tuple(warnings), *once)
+
+
+def digest_of(file: str) -> str:
+    """The digest of a file of code; "" for one that is not there (yet): then nothing was trusted."""
+    try:
+        return sha256(read_bytes(file, LARGEST_CODE))
+    except OSError:
+        return ""
 
 
 def settle(item: dict[str, Any], places: dict[str, str]) -> None:
@@ -211,22 +224,6 @@ def make_folders(state: str, folder: str) -> None:
             os.mkdir(here, 0o700)
         except FileExistsError:
             continue  # what it is, `check` and the next one tell
-
-
-def write_whole(path: str, data: bytes) -> None:
-    """Writes a file so that a reader sees the old one or the new one, never a part. Raises OSError."""
-    draft = f"{path}.{os.getpid()}.draft"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except BaseException:
-        if os.path.lexists(draft):
-            os.unlink(draft)
-        raise
 
 
 def revoke(path: str, state: str) -> int:

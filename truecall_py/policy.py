@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 # The orders, each worded in `wording`.
 AGAIN, LOOK_THEN_AGAIN, SAME_KEY, NEVER_AGAIN = "again", "look then again", "same key", "never again"
-OTHER_WAY, CHECK_FIRST, NOT_YOURS, NOT_FINISHED, LANDED_ANYWAY = (
-    "other way", "check first", "not yours", "not finished", "landed anyway",
+BY_REMEDY, OTHER_WAY, CHECK_FIRST, NOT_YOURS, NOT_FINISHED, LANDED_ANYWAY = (
+    "by remedy", "other way", "check first", "not yours", "not finished", "landed anyway",
 )  # fmt: skip
 SILENT, APPEND, REPLACE, OBSERVE = "silent", "append", "replace", "observe"
 
-REPEATABLE = frozenset(("write", "edit", "read"))
+REPEATABLE = frozenset(("write", "read"))  # an edit that did land would not find its text again, or add it twice
+FILES = frozenset(("write", "edit", "delete", "read"))
 OF_THE_WORLD = ("tool", "world")
 
 
@@ -33,7 +34,11 @@ QUIET = Delivery("", SILENT)
 
 
 def repeat_order(verdict: Verdict, call: ToolCall) -> str:
-    said = verdict.repeat or ("safe" if call.kinds & REPEATABLE else "")
+    """What to do about the call. A remedy without a word on repeating stands for itself: what the contract
+    found wrong (a file that does not parse) the same call would often bring back."""
+    if verdict.remedy and not verdict.repeat:
+        return BY_REMEDY
+    said = verdict.repeat or ("safe" if call.kinds <= REPEATABLE else "")
     return {"safe": AGAIN, "keyed": SAME_KEY, "never": NEVER_AGAIN}.get(said, LOOK_THEN_AGAIN)
 
 
@@ -62,8 +67,9 @@ def enforce(verdict: Verdict, call: ToolCall, said: str) -> Delivery:
 def after_failure(verdict: Verdict, call: ToolCall) -> Delivery:
     """The tool said itself that it failed: no accusation, and a word only where it helps."""
     if verdict.state == VERIFIED:
-        # Where the same call may safely be made again, its effect may as well be older than the call.
-        return QUIET if repeat_order(verdict, call) == AGAIN else Delivery(LANDED_ANYWAY, APPEND)
+        # That a file is there says little of a change to it that failed, and a safe call may be made again.
+        idle = verdict.repeat == "safe" or call.kinds & FILES
+        return QUIET if idle else Delivery(LANDED_ANYWAY, APPEND)
     helps = verdict.remedy or any(outcome.candidates for outcome in verdict.outcomes)
     if verdict.state == UNVERIFIED or not helps:
         return QUIET

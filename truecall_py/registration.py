@@ -69,15 +69,11 @@ def words(command: object) -> list[str]:
     return found if found and found[0].rpartition("/")[2] == "run.sh" else []
 
 
-def by_hand(command: object) -> bool:
-    """Whether a command starts the launcher without what `install` writes before it."""
-    return isinstance(command, str) and not words(command) and "/hooks/run.sh" in command
-
-
-def state_of(command: str) -> str:
-    """The state folder that a command line of ours names, or ""."""
-    found = words(command)
-    return found[found.index("--state") + 1] if "--state" in found[:-1] else ""
+def by_hand(command: object, harness: str) -> bool:
+    """Whether a command starts the launcher for this harness without what `install` writes before it."""
+    if not isinstance(command, str) or words(command):
+        return False
+    return any(f"/hooks/run.sh{end} {harness} " in command for end in ("", "'", '"'))
 
 
 def entry(about: Registration, command: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What the other commands of a line may have done to the object of one: a later `rm` makes a true claim
 look false. It must never let a match stand for want of a path's spelling: what cannot be compared counts
-as the same. A program that is not known here is taken to change only what its words name."""
+as the same. A program that is not known here may change anything (a build brings back what was removed)."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ _FIND_ACTIONS = frozenset((
     "-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls",
 ))  # fmt: skip
 _REMOVERS = frozenset(("rm", "rmdir", "mv", "unlink", "shred", "trash", "truncate", "dd"))
+
+# These change what their words name, and nothing else.
+_NAMERS = _REMOVERS | frozenset((
+    "mkdir", "touch", "cp", "ln", "chmod", "chown", "chgrp", "tee", "install", "sed", "sort", "uniq", "mktemp",
+    "gzip", "gunzip", "git", "curl", "wget",
+))  # fmt: skip
 
 _GIT_READERS = frozenset((
     "status", "log", "diff", "show", "rev-parse", "ls-files", "ls-remote", "ls-tree", "describe", "blame",
@@ -150,7 +156,7 @@ def _touches(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
         return True
     if not sought or effect.reads or effect.git in _GIT_GENTLE:
         return False
-    if effect.runs or effect.unknown or effect.program == "git":
+    if effect.runs or effect.unknown or effect.program == "git" or effect.program not in _NAMERS:
         return True
     if moved and not all(each.kind for each in sought):
         return True
@@ -164,7 +170,7 @@ def _undoes(effect: _Effect, program: str, argv: list[str | None], sought: list[
     if effect.program == program == "git":
         own = argv[1] if len(argv) > 1 else None
         return effect.git not in _GIT_TALK or own is None or own in _GIT_FAR
-    return effect.program == program or effect.runs or effect.program in _REMOVERS
+    return effect.program == program or effect.runs or effect.program in _REMOVERS or effect.program not in _NAMERS
 
 
 def _fold(word: str) -> str:

@@ -119,6 +119,9 @@ def trusted(piece: str | Part) -> bool:
     return isinstance(piece, str) or piece.path == "project"
 
 
+ROOTED = ("cwd", "start_cwd", "file.path")  # absolute by definition: a longer path may begin with them
+
+
 def resolve_path(pieces: list[str | Part], scope: Scope) -> str:
     whole = len(pieces) == 1
     path = ""
@@ -127,8 +130,10 @@ def resolve_path(pieces: list[str | Part], scope: Scope) -> str:
         if "\0" in text or not text:
             raise Unverified(f"the path {name_of(piece)} is empty or holds a NUL character", "tool")
         if not whole and not trusted(piece):
-            if text.startswith(("/", "~")) and (path.endswith("/") or not path):
-                raise Unverified(f"the value of {name_of(piece)} is an absolute path inside a longer path", "tool")
+            rooted = not path and isinstance(piece, Part) and piece.path in ROOTED
+            if text.startswith(("/", "~")) and (path.endswith("/") or not path) and not rooted:
+                why = f"the value of {name_of(piece)} is an absolute path inside a longer path"
+                raise Unverified(why, "tool" if path else "contract")
         path += text
     if not whole and climbs(path, pieces):
         raise Unverified("the values in the path climb out of the contract's folder (..)", "tool")
@@ -175,8 +180,8 @@ def resolve_url(pieces: list[str | Part], scope: Scope) -> str:
             url += piece
             continue
         text = as_text(piece, scope)
-        if text in (".", ".."):
-            raise Unverified(f"the value of {name_of(piece)} would climb in the URL's path", "tool")
+        if text in ("", ".", ".."):
+            raise Unverified(f"the value of {name_of(piece)} is {text!r}, which changes what the URL means", "tool")
         url += percent_encoded(text)
     return url
 

@@ -263,7 +263,7 @@ def changed_code(plain: dict[str, Any]) -> str:
 
     for path, digest in plain.get("pins", {}).items():
         try:
-            if sha256(read_bytes(path, LARGEST_CODE)) != digest:
+            if not digest or sha256(read_bytes(path, LARGEST_CODE)) != digest:
                 return str(path)
         except OSError:
             return str(path)

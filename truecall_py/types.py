@@ -86,7 +86,7 @@ class CheckSpec:
 @record(frozen=True)
 class Outcome:
     """What one check found. `expected` and `found` are phrases for people; `seconds` is the time of the
-    last look."""
+    last look; `blank` says of a refutation that there was nothing to compare, so that `not` proves nothing."""
 
     check: str
     state: str
@@ -95,6 +95,7 @@ class Outcome:
     cause: str = ""
     candidates: tuple[str, ...] = ()
     seconds: float = 0.0
+    blank: bool = False
 
 
 @record(frozen=True)

@@ -34,6 +34,7 @@ ORDERS = {
     policy.LOOK_THEN_AGAIN: "look whether the effect of {call} is there. If it is not, make the call once more now.",
     policy.SAME_KEY: "make the call again now with the same idempotency key and no other: {call}.",
     policy.NEVER_AGAIN: "do not repeat {call}. Look up what became of it, then tell the user what you found.",
+    policy.BY_REMEDY: "see that what {call} was to bring about is there.",
     policy.OTHER_WAY: "do not repeat {call} as it was. Take what is named above, then try once.",
     policy.CHECK_FIRST: "do not repeat {call} yet. Check by other means whether its effect is there; repeat it only "
     "if it is not.",
@@ -99,12 +100,12 @@ def said_by_tool(call: ToolCall, limit: int) -> str:
 def order_for(verdict: Verdict, delivery: Delivery, call: ToolCall) -> str:
     """The imperative: the contract's own remedy first, then what the policy says."""
     order = ORDERS[delivery.order].format(call=target(call))
-    if delivery.order == policy.NOT_YOURS:
+    if delivery.order in (policy.NOT_YOURS, policy.LANDED_ANYWAY):
         return order
     if verdict.remedy:
         remedy = quoted(verdict.remedy, 600).rstrip()
         order = f"{remedy}{'' if remedy.endswith(('.', '!', '?')) else '.'} Then {order}"
-    if verdict.alternatives and delivery.order != policy.LANDED_ANYWAY:
+    if verdict.alternatives:
         order += f" If that fails too, use {quoted(' or '.join(verdict.alternatives), 300)} instead."
     return order
 

@@ -29,7 +29,8 @@ class World:
 
     `base` is the folder of relative paths (None: not known), `project` the folder of the contract file,
     `ends` the monotonic time at which everything must be over, `home` what ~ stands for, `look` the most
-    seconds that one look may take (None: the check's own default).
+    seconds that one look may take (None: the check's own default), `session` the folder of the session (None:
+    not known), `received` the time, in seconds since the epoch, at which the hook was told of the call.
     """
 
     def __init__(
@@ -40,6 +41,8 @@ class World:
         home: str | None = None,
         look: float | None = None,
         interpreter: str | None = None,
+        session: str | None = None,
+        received: float | None = None,
     ) -> None:
         self.base = base
         self.project = project
@@ -47,6 +50,8 @@ class World:
         self.home = os.environ.get("HOME") if home is None else home
         self.look = look
         self.interpreter = interpreter
+        self.session = session
+        self.received = time.time() if received is None else received
 
     # -- clock ---------------------------------------------------------------------------------------
 

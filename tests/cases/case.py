@@ -50,7 +50,10 @@ BASE = {
 ALLOWED = {
     "claude-code": {"decision", "reason", "systemMessage", "hookSpecificOutput"},
     "codex": {"decision", "reason", "systemMessage", "hookSpecificOutput"},
+    "gemini-cli": {"decision", "reason"},
+    "copilot-cli": {"decision", "reason"},
 }
+EVENTS = {"gemini-cli": "AfterTool", "copilot-cli": "postToolUse"}  # PostToolUse elsewhere
 HEADLINES = {"refuted": "NOT DONE", "unverified": "NOT CONFIRMED", "verified": "", "none": ""}
 # What must never stand raw in an answer: controls, and what hides or turns text around.
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
@@ -242,8 +245,9 @@ class Case:
         env = self.environment(self.plain.get("env") or {})
         env["TRUECALL_PYTHON"] = sys.executable
         if self.harness == "claude-code":
-            env["CLAUDE_PROJECT_DIR"] = str(self.world)
-        command = ["/bin/sh", places.launcher(), self.harness, "PostToolUse", "--state", str(self.state), *argv]
+            env.setdefault("CLAUDE_PROJECT_DIR", str(self.world))
+        event = EVENTS.get(self.harness, "PostToolUse")
+        command = ["/bin/sh", places.launcher(), self.harness, event, "--state", str(self.state), *argv]
         if cwd == "gone":
             gone = self.world / "gone"
             gone.mkdir(exist_ok=True)

@@ -4,6 +4,7 @@ import functools
 import os
 
 import pytest
+
 from e2e import clients, sessions
 
 

@@ -53,4 +53,3 @@ class Anthropic(Model):
             {"type": "message_delta", "delta": end, "usage": {"output_tokens": 10}},
             {"type": "message_stop"},
         ]
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MAIN = "main"
@@ -25,6 +26,7 @@ class Model(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.turns = {MAIN: turns, **(agents or {})}
         self.bodies: dict[str, list[dict]] = {name: [] for name in self.turns}
+        self.times: list[float] = []  # of the main conversation
         self.lock = threading.Lock()
 
     def __enter__(self) -> Model:
@@ -41,6 +43,7 @@ class Model(ThreadingHTTPServer):
         with self.lock:
             number = len(self.bodies[name])
             self.bodies[name].append(body)
+            self.times += [time.monotonic()] * (name == MAIN)
         turns = self.turns[name]
         return name, number, turns[number] if number < len(turns) else ["done"]
 
@@ -48,12 +51,18 @@ class Model(ThreadingHTTPServer):
         """The events of a streamed answer, or one object."""
         raise NotImplementedError
 
+    def stream(self, events: list[dict]) -> str:
+        """A streamed answer as it goes over the wire."""
+        return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+
     def handle_error(self, request, client_address) -> None:
         """A client that has gone away in the middle is no fault of the test."""
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one piece: in two, a client's kernel may wait 40 ms between them
+    disable_nagle_algorithm = True
     server: Model
 
     def log_message(self, *_: object) -> None:
@@ -67,14 +76,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.read()
-        if not self.path.partition("?")[0].endswith(self.server.route):
-            return self.reply({"input_tokens": 1})
-        answer = self.server.answer(json.loads(raw))
+        known = self.path.partition("?")[0].endswith(self.server.route)
+        answer = self.server.answer(json.loads(raw)) if known else {"input_tokens": 1}
         if isinstance(answer, dict):
-            return self.reply(answer)
-        stream = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in answer).encode()
-        self.head(200, "text/event-stream", len(stream))
-        self.wfile.write(stream)
+            self.reply(answer)
+        else:
+            stream = self.server.stream(answer).encode()
+            self.head(200, "text/event-stream", len(stream))
+            self.wfile.write(stream)
 
     def reply(self, value: dict) -> None:
         data = json.dumps(value).encode()

@@ -16,7 +16,7 @@ from e2e import clients
 from e2e.mock_anthropic import Anthropic
 from e2e.mock_openai import OpenAI
 from e2e.mock_server import MAIN, Model
-from truecall_py import harnesses, pinning, places
+from truecall_py import harnesses, pinning, places, registration
 
 PATIENCE = 60  # seconds for one session, which takes one or two
 TRUECALL = "truecall"
@@ -37,9 +37,10 @@ contracts:
 NOTE = {"name": "release", "text": "Ship version 2 on Friday."}
 SAVED = "Saved note 'release' (25 characters)."  # what the tool says, whether it is true or not
 LIE = "NOT DONE: mcp__notes__save_note reported success, but"  # how the correction of the lie begins
-# The form of a value that is another one in every session: ids, and times that were measured.
+# What is another in every session: ids, and times that were measured.
 VARYING = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=Wall time)[: 0-9.]+(?= seconds)"
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|(?<=[Cc]hunk.(?:ID|id))[\\\": ]+[0-9a-f]{6}|(?<=[Ww]all.time)(?:_seconds)?[\\\": ]+[0-9.e-]+"
 )
 
 
@@ -91,6 +92,7 @@ class Sent:
 class Session:
     client: Client
     bodies: dict[str, list[dict]]  # conversation -> the body of every request
+    times: list[float]  # when each request of the main conversation came
 
     def sent(self, number: int, conversation: str = MAIN) -> Sent:
         """What the request of that number told the model. Number 0 is the first, before any call."""
@@ -123,26 +125,28 @@ def run(
     agents: dict[str, list] | None = None,
     folder: str = "project",
     env: dict[str, str] | None = None,
+    trusted: bool = True,
 ) -> Session:
     """A session below `base` (emptied first) in which the model plays `turns`, and `agents`, by a marker in their
-    task, play theirs. `hook` is "" for none, or another command in truecall's place."""
+    task, play theirs. `hook` is "" for none, or another command in truecall's place; `trusted` says whether Codex
+    is told to run it."""
     client = KINDS[agent.harness](agent, base, folder)
+    client.trusted = trusted
     client.trust(contracts)
     if hook:
         register(agent.harness, client, hook)
     with client.api(turns, agents) as model:
         client.play(model, env or {})
-        return Session(client, model.bodies)
+        return Session(client, model.bodies, model.times)
 
 
 def register(harness: str, client: Client, hook: str) -> None:
     """Registers the hook as install/*.json shows it."""
     about = harnesses.module(harness).REGISTRATION
-    for group in sum((fragment := json.loads(json.dumps(about["fragment"])))["hooks"].values(), []):
-        for handler in group["hooks"]:
-            shown = handler["command"].replace("/path/to/hooks/run.sh", places.launcher())
-            handler["command"] = shown if hook == TRUECALL else hook
-    write(os.path.join(client.home if harness == "codex" else client.project, about["file"]), json.dumps(fragment))
+    own = {event: f'"{places.launcher()}" {harness} {event}' for event in about.events}
+    text = registration.text(about, harness, lambda event: own[event] if hook == TRUECALL else hook)
+    place = (client.home, about.home[2], about.user) if harness == "codex" else (client.project, about.project)
+    write(os.path.join(*place), text)
 
 
 def write(path: str, text: str) -> str:
@@ -157,12 +161,15 @@ class Client:
 
     api: type[Model]
     output = ""  # what it printed
+    trusted = True
 
     def __init__(self, agent: Agent, base: str, folder: str) -> None:
         self.agent, self.base = agent, base
         shutil.rmtree(base, ignore_errors=True)
-        self.project, self.home, self.state = (os.path.join(base, name) for name in (folder, "home", "state"))
-        for path in (self.project, self.home):
+        self.project, self.home, self.state, self.tmp = (
+            os.path.join(base, name) for name in (folder, "home", "state", "tmp")
+        )
+        for path in (self.project, self.home, self.tmp):
             os.makedirs(path)
 
     def trust(self, contracts: str) -> None:
@@ -172,7 +179,7 @@ class Client:
     def play(self, model: Model, more: dict[str, str]) -> None:
         argv, own = self.command(model)
         env = {
-            "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "dumb", "HOME": self.home, "TMPDIR": self.base,
+            "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "dumb", "HOME": self.home, "TMPDIR": self.tmp,
             "XDG_STATE_HOME": self.state, "TRUECALL_PYTHON": sys.executable,
         }  # fmt: skip
         process = subprocess.Popen(
@@ -261,8 +268,8 @@ supports_websockets = false
         quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
         write(os.path.join(self.home, ".codex", "config.toml"), self.config.format(**quoted))
         argv = [self.agent.program, "exec", "--json", "--skip-git-repo-check", "Do the task."]
-        free = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
-        return [*argv, *free], {"MODEL_KEY": "none"}
+        argv += ["--dangerously-bypass-approvals-and-sandbox"]
+        return argv + ["--dangerously-bypass-hook-trust"] * self.trusted, {"MODEL_KEY": "none"}
 
     def entries(self, body: dict) -> list:
         return body["input"]

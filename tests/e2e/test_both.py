@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from e2e.sessions import CLAUDE_CODE, CODEX, LIE, NOTE, NOTES, SAVED, run
 
 UNCHECKED = "NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well."
@@ -47,15 +48,14 @@ def test_a_dead_python_is_not_taken_for_all_is_well(agent, session):
 
 def test_parallel_calls_are_told_apart(agent, session):
     """Of four calls at once each is judged by itself, and each correction names its own call."""
-    lies = [("save_note", {"name": name, "text": "x"}) for name in ("first", "third")]
-    done = session([agent.turn(lies[0], ("save_note_real", NOTE), lies[1], ("save_note_real", {**NOTE, "name": "4"}))])
-    if agent.code_mode:
-        results = done.result().split('"status":')[1:]
-    else:
-        results = [done.result(0, call) for call in range(4)]
+    names = ("save_note", "save_note_real", "save_note", "save_note_real")
+    calls = [(tool, {"name": f"{number}", "text": "x"}) for number, tool in enumerate(names)]
+    done = session([agent.turn(*calls)])
+    in_one = done.result().split('"status":')[1:]  # the script's list of what became of each
+    results = in_one if agent.code_mode else [done.result(0, number) for number in range(4)]
     assert [LIE in result for result in results] == [True, False, True, False]
-    assert "notes/first.md" in results[0]
-    assert "notes/third.md" in results[2]
+    assert "notes/0.md" in results[0]
+    assert "notes/2.md" in results[2]
 
 
 def test_a_folder_with_a_space_and_other_letters(session, agent):
@@ -65,7 +65,6 @@ def test_a_folder_with_a_space_and_other_letters(session, agent):
     assert "mein projekt" in done.result(0)
     assert SAVED in done.result(1)
     assert "truecall" not in done.result(1) + done.beside(1)
-
 
 
 def test_one_contract_file_serves_both_clients(tmp_path):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from e2e.sessions import CLAUDE_CODE, LIE, NOTE, SAVED, Agent
+
+from e2e.sessions import CLAUDE_CODE, LIE, NOTE, NOTES, SAVED, Agent
 
 OLD, NEW = CLAUDE_CODE
 # After a write a copy is demanded that no tool makes: to truecall a write that did not do what it says.
@@ -104,6 +105,15 @@ def test_a_failure_gets_the_way_out_of_its_contract(agent, session):
     assert "reported success" not in done.beside()
 
 
+def test_a_command_in_the_background_is_not_finished(agent, session):
+    """A command that goes on in the background is neither a success nor a lie: its output stays, and the model is
+    told to wait and look."""
+    call = {"command": "echo built", "description": "builds", "run_in_background": True}
+    done = session([[("Bash", call)]], BUILD)
+    assert done.result().startswith("Command running in background")
+    assert "NOT FINISHED" in done.beside()
+
+
 def test_a_dead_python_after_a_failure_is_told(agent, session):
     """The launcher's own answer reaches the model at the other event too."""
     done = session([FAIL], BUILD, env={"TRUECALL_PYTHON": "/nonexistent"})
@@ -113,10 +123,23 @@ def test_a_dead_python_after_a_failure_is_told(agent, session):
 
 def test_a_sub_agent_reads_its_own_correction(agent, session):
     """What a sub-agent's tool did not do is told to the sub-agent, in place of the lie."""
-    task = {"description": "saves", "prompt": "SUBTASK", "subagent_type": "general-purpose", "run_in_background": False}
+    task = {"description": "saves", "prompt": "SUBTASK", "run_in_background": False}
     done = session([[("Agent", task)]], agents={"SUBTASK": [agent.turn(("save_note", NOTE))]})
     assert done.result(conversation="SUBTASK").startswith(LIE)
     assert SAVED not in done.result()
+
+
+def test_a_refused_edit_is_helped(agent, session):
+    """An edit of a file that is not there gets the names that are: the client refuses it without a hook of its own,
+    and only the event of the whole batch tells of it."""
+    turns = [
+        [("Write", {"file_path": "settings.toml", "content": "a = 1\n"})],
+        [("Edit", {"file_path": "setting.toml", "old_string": "a", "new_string": "b"})],
+    ]
+    done = session(turns, NOTES + "use: [files]\n")
+    assert "File does not exist" in done.result(1)
+    assert "settings.toml" in done.beside(1)
+    assert "reported success" not in done.beside(1)
 
 
 def test_the_shipped_packs_are_silent_in_ordinary_work(agent, session):
@@ -127,4 +150,4 @@ def test_the_shipped_packs_are_silent_in_ordinary_work(agent, session):
         [("Edit", {"file_path": path, "old_string": "x = 1", "new_string": "x = 2"})],
         agent.turn(("save_note_real", NOTE)),
     ]
-    assert session(turns, "version: 1\nuse: [files, mcp]\n").told() == session(turns, hook="").told()
+    assert session(turns, NOTES + "use: [files, mcp]\n").told() == session(turns, hook="").told()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
-from e2e.sessions import CODEX, LIE, NOTE, SAVED
+
+from e2e.sessions import CODEX, LIE, NOTE, NOTES, SAVED
 
 DIRECT = [agent for agent in CODEX if not agent.code_mode]
 SCRIPTED = [agent for agent in CODEX if agent.code_mode]
@@ -50,13 +52,13 @@ def patch(agent, text):
     """A turn that adds the file a.txt."""
     lines = "".join(f"+{line}\n" for line in text.splitlines())
     whole = f"*** Begin Patch\n*** Add File: a.txt\n{lines}*** End Patch\n"
-    return [("exec", f"text(await tools.apply_patch({json.dumps(whole)}))") if agent.code_mode else ("apply_patch", whole)]
+    script = f"text(await tools.apply_patch({json.dumps(whole)}))"
+    return [("exec", script) if agent.code_mode else ("apply_patch", whole)]
 
 
 def command(agent, line):
-    if agent.code_mode:
-        return [("exec", f"text(JSON.stringify(await tools.exec_command({json.dumps({'cmd': line})})))")]
-    return [("exec_command", {"cmd": line})]
+    script = f"text(JSON.stringify(await tools.exec_command({json.dumps({'cmd': line})})))"
+    return [("exec", script) if agent.code_mode else ("exec_command", {"cmd": line})]
 
 
 def test_where_the_correction_stands(agent, session):
@@ -82,3 +84,70 @@ def test_eight_megabytes_are_judged(agent, session):
     assert "has 8000000 bytes" in done.beside()
     assert "not-too-large" in done.beside()
     assert "as-sent" not in done.beside()
+
+
+@pytest.mark.parametrize("agent", [agent for agent in CODEX if agent.version == "0.171.0"], ids=str)
+def test_the_exit_code_comes_from_the_transcript(agent, session):
+    """The hook is given no exit code and finds it in the session's transcript: a failure is none of the agent's
+    lies and gets the contract's remedy, a success without its effect is corrected."""
+    done = session([command(agent, "exit 7"), command(agent, "true")], EXIT)
+    assert "code 7" in done.result(0) or '"exit_code":7' in done.result(0)
+    assert "contract needs-make" in done.beside(0)
+    assert "run make before it" in done.beside(0)
+    assert "reported success" not in done.beside(0)
+    assert "NOT DONE: the command reported success, but" in done.result(1)
+    assert "build/app" in done.result(1)
+
+
+@pytest.mark.parametrize("agent", [agent for agent in CODEX if agent.version == "0.144.6"], ids=str)
+def test_an_exit_code_that_is_not_known_is_not_guessed(agent, session):
+    """0.144.6 writes no exit codes into its transcript: the command's output stays, and the model is told that the
+    contract could not be verified."""
+    contract = EXIT.replace("    when: {exit_code: {equals: 7}}\n", "")
+    done = session([command(agent, "true")], contract)
+    assert "NOT CONFIRMED" in done.beside()
+    assert "the harness gives no exit code for this call" in done.beside()
+    assert "NOT" not in done.result()
+
+
+@pytest.mark.parametrize("agent", SCRIPTED, ids=str)
+def test_a_swallowed_exception_does_not_swallow_the_correction(agent, session):
+    """A script that catches what the call throws, and says that all is fine, does not keep the correction from the
+    model."""
+    call = f"await tools.mcp__notes__save_note({json.dumps(NOTE)})"
+    done = session([[("exec", f"try {{ {call} }} catch (e) {{}} text('all is fine')")]])
+    assert done.result().endswith("all is fine")
+    assert done.beside().startswith(LIE)
+
+
+@pytest.mark.parametrize("agent", SCRIPTED, ids=str)
+def test_a_sub_agent_reads_its_own_correction(agent, session):
+    """What a sub-agent's tool did not do is told to the sub-agent."""
+    task = {"task_name": "saver", "message": "SUBTASK", "fork_turns": "none"}
+    turns = [[("collaboration/spawn_agent", task)], [("collaboration/wait_agent", {"timeout_ms": 30_000})]]
+    done = session(turns, agents={"SUBTASK": [agent.turn(("save_note", NOTE))]})
+    assert LIE in done.result(conversation="SUBTASK")
+    assert SAVED not in done.result(0) + done.result(1)
+
+
+@pytest.mark.parametrize("agent", DIRECT, ids=str)
+def test_a_patch_inside_a_shell_command_comes_to_no_hook(agent, session):
+    """A limit: Codex takes `apply_patch <<EOF` out of a shell command, applies it and runs no hook after it."""
+    text = patch(agent, "hello")[0][1]
+    done = session([command(agent, f"apply_patch <<'EOF'\n{text}EOF")], COPY)
+    assert os.path.exists(os.path.join(done.client.project, "a.txt"))
+    assert "truecall" not in done.result() + done.beside()
+
+
+def test_the_shipped_packs_are_silent_in_ordinary_work(agent, session):
+    """With the packs for files and MCP, patches, commands and notes that work leave no trace."""
+    turns = [patch(agent, "hello"), command(agent, "cat a.txt; exit 3"), agent.turn(("save_note_real", NOTE))]
+    assert session(turns, NOTES + "use: [files, mcp]\n").told() == session(turns, hook="").told()
+
+
+@pytest.mark.parametrize("agent", DIRECT, ids=str)
+def test_a_hook_that_is_not_trusted_is_skipped(agent, session):
+    """Codex runs no hook that is not trusted, and says nothing to the model: the lie stands."""
+    done = session([agent.turn(("save_note", NOTE))], trusted=False)
+    assert SAVED in done.result()
+    assert not done.beside()

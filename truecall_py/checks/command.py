@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.checks.outcomes import refuted, unverified, verified
+from truecall_py.errors import Unverified
 from truecall_py.fields import field
 from truecall_py.matchers import describe, holds, shown
 
@@ -103,7 +104,9 @@ def argv(params: dict[str, Any], world: World) -> list[str]:
 def folder(params: dict[str, Any], world: World) -> str | None:
     if params.get("cwd"):
         return world.resolve(params["cwd"])
-    return world.base or world.project or None
+    if world.base is None and world.project:
+        raise Unverified("the folder in which the call started is not known, and `cwd` names none", "harness")
+    return world.base
 
 
 def output(finished: Finished) -> str:

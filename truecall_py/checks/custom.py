@@ -109,11 +109,20 @@ def answered(params: dict[str, Any], plain: dict[str, Any], world: World) -> Out
         if code and said.get("verdict") == VERIFIED:
             raise Unverified(f"it says verified and ends with exit code {code}", "contract")
         return taken(said, expected)
+    if code == 0 and (finished.trouble or unclear(finished.stdout)):
+        # Exit code 0 beside something that may be another verdict is no clear answer.
+        why = finished.trouble or "its last line is no JSON object with a verdict, yet its output speaks of one"
+        return unverified(expected, why, "contract")
     words = (finished.stdout.strip() or finished.stderr.strip()).rpartition("\n")[2]
     found = f"exit code {code}{', ' + shown(words) if words else ''}"
     if code in (0, 1):
         return refuted(expected, found) if code else verified(expected, found)
     return unverified(expected, f"it gives no verdict: {found}", "contract")
+
+
+def unclear(output: str) -> bool:
+    """Whether an output looks like an answer in JSON that could not be read as one."""
+    return "verdict" in output or output.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
 
 
 def last_line(output: str) -> dict[str, Any] | None:

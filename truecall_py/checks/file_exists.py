@@ -9,6 +9,7 @@ import stat as modes
 from truecall_py.checks.nearest import nearest
 from truecall_py.checks.outcomes import refuted, unverified, verified
 from truecall_py.checks.worktree import strayed
+from truecall_py.errors import Unverified
 from truecall_py.fields import field
 from truecall_py.matchers import shown
 
@@ -70,6 +71,7 @@ NAMED = (
     (modes.S_ISCHR, "a device"),
     (modes.S_ISBLK, "a device"),
 )
+CONTENT = ("contains", "not_contains", "matches", "equals", "not_lost", "sha256")
 # Clocks of file systems run a few milliseconds behind, and a hook starts a little after its call ended.
 SLACK = 2.0
 
@@ -110,7 +112,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             return unverified(expected, f"the folder {world.base} is gone, with all that was in it", "world")
         dangling = world.stat(path, follow=False)
         what = f"a link that points to nothing at {path}" if dangling else f"nothing at {path}"
-        return refuted(expected, what, nearest(path, world))
+        return refuted(expected, what, nearest(path, world), any(params.get(name) is not None for name in CONTENT))
     if not world.spelt_exactly(path):
         return refuted(expected, f"only a differently spelt name at {path}", nearest(path, world))
     if kind != "any" and not KINDS[kind][0](found.st_mode):
@@ -126,9 +128,9 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         if found.st_mtime < started:
             return unverified(expected, f"{path} was changed within {SLACK:.0f} s of the start of the call", "probe")
     if params.get("worktree"):
-        main = strayed(path, call.cwd, world)
+        main = strayed(path, world.session or call.cwd, world)
         if main:
-            where = f"{path} lies in the main checkout {main}; the session works in {call.cwd}"
+            where = f"{path} lies in the main checkout {main}; the session works in {world.session or call.cwd}"
             return refuted(f"{expected}, in the session's own worktree", where)
     wrong = content(params, path, call, world)
     if wrong:
@@ -153,14 +155,9 @@ def attributes(params: dict[str, Any], found: os.stat_result) -> str:
 
 
 def call_start(call: ToolCall, world: World) -> float:
-    from truecall_py.errors import Unverified
-
     if call.duration is None:
         raise Unverified("the harness does not say when the call began", "harness")
-    return world.wall() - call.duration
-
-
-CONTENT = ("contains", "not_contains", "matches", "equals", "not_lost", "sha256")
+    return world.received - call.duration
 
 
 def content(params: dict[str, Any], path: str, call: ToolCall, world: World) -> str:
@@ -172,6 +169,8 @@ def content(params: dict[str, Any], path: str, call: ToolCall, world: World) -> 
     if wanted is not None and held != wanted.encode("utf-8", "surrogatepass"):
         return f"{path} {difference(wanted, held)}"
     part = params.get("contains")
+    if part == "":
+        raise Unverified("every file contains an empty text", "contract")
     if part is not None and part.encode("utf-8", "surrogatepass") not in held:
         return f"{path} ({len(held)} bytes) does not contain it"
     part = params.get("not_contains")

@@ -90,7 +90,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         named = (host_of(url),)
         answer = world.fetch(url, params.get("method", "GET"), params.get("headers") or {}, redirects, named)
     except Refused as why:
-        return refuted(expected, why.why)
+        return refuted(expected, why.why, blank=True)
     if not right(answer.status, wanted(params)):
         return refuted(expected, f"status {answer.status}{place(answer)}{body(answer)}")
     if fields(params) or params.get("body"):

@@ -7,7 +7,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from truecall_py.types import ToolCall
 
-LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+IMPORTS = (b"import ", b"from ", b"use ", b"using ", b"#include ", b"require ")
+LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + bytes(range(0x80, 0x100))
 
 
 def lines_of(data: bytes) -> bytes:
@@ -20,18 +21,31 @@ def same_letters(left: bytes, right: bytes) -> bool:
     return all(left.count(letter) == right.count(letter) for letter in (bytes((code,)) for code in LETTERS))
 
 
+def only_imports(sent: bytes, held: bytes) -> bool:
+    """Whether all that is missing are whole lines that import something: a formatter removes unused ones."""
+    kept: dict[bytes, int] = {}
+    for line in held.split(b"\n"):
+        kept[line.strip()] = kept.get(line.strip(), 0) + 1
+    missing = []
+    for line in map(bytes.strip, sent.split(b"\n")):
+        if kept.get(line, 0):
+            kept[line] -= 1
+        else:
+            missing.append(line)
+    return all(line.startswith(IMPORTS) or not any(letter in LETTERS for letter in line) for line in missing)
+
+
 def loss(sent: str, before: str | None, held: bytes) -> str:
     """How the content `held` shows that `sent` was lost, or ""."""
     wanted, found = lines_of(sent.encode("utf-8", "surrogatepass")), lines_of(held)
-    if found.strip() == wanted.strip():
+    # What a formatter may do is none: other spacing, quotes and punctuation, no unused imports.
+    if found.strip() == wanted.strip() or same_letters(found, wanted) or only_imports(wanted, found):
         return ""
     if not found.strip():
         return "is empty" if not held else "holds nothing but white space"
-    if before is not None:
-        old = lines_of(before.encode("utf-8", "surrogatepass"))
-        if found == old and not same_letters(old, wanted):
-            return "is as it was before the call"
-    if wanted.startswith(found.rstrip()) and found.strip():
+    if before is not None and found == lines_of(before.encode("utf-8", "surrogatepass")):
+        return "is as it was before the call"
+    if wanted.startswith(found.rstrip()):
         return f"ends after {len(held)} of {len(wanted)} bytes, in the middle of what was sent"
     return ""
 

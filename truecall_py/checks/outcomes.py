@@ -10,9 +10,10 @@ def verified(expected: str, found: str) -> Outcome:
     return Outcome("", VERIFIED, expected, found)
 
 
-def refuted(expected: str, found: str, candidates: tuple[str, ...] = ()) -> Outcome:
-    """The check ran and did not hold; `candidates` are the nearest things that do exist."""
-    return Outcome("", REFUTED, expected, found, "", candidates)
+def refuted(expected: str, found: str, candidates: tuple[str, ...] = (), blank: bool = False) -> Outcome:
+    """The check ran and did not hold; `candidates` are the nearest things that do exist; `blank`: there was
+    nothing that could have been compared."""
+    return Outcome("", REFUTED, expected, found, "", candidates, blank=blank)
 
 
 def unverified(expected: str, why: str, cause: str, candidates: tuple[str, ...] = ()) -> Outcome:

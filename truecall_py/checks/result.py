@@ -6,7 +6,7 @@ from truecall_py.checks.outcomes import refuted, unverified, verified
 from truecall_py.facts import exit_code, path_in, reported, text
 from truecall_py.fields import field
 from truecall_py.matchers import FIELDS as OPERATORS
-from truecall_py.matchers import describe, holds, shown
+from truecall_py.matchers import comparable, describe, holds, shown
 from truecall_py.types import ABSENT
 
 TYPE_CHECKING = False
@@ -83,4 +83,6 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if params.get("path"):
         value = path_in(value, params["path"])
     found = f"{subject(params)} is {shown(value)}"
-    return verified(expected, found) if holds(matcher(params), value, world) else refuted(expected, found)
+    if holds(matcher(params), value, world):
+        return verified(expected, found)
+    return refuted(expected, found, blank=not comparable(matcher(params), value))

@@ -25,30 +25,30 @@ def top(folder: str, world: World) -> tuple[str, bool] | None:
 
 
 def main_checkout(linked: str, world: World) -> str | None:
-    """The main checkout that a linked worktree belongs to."""
+    """The main checkout that a linked worktree belongs to; None for a submodule and anything else that
+    keeps its .git elsewhere."""
     text = world.read(os.path.join(linked, ".git"))[:4096].decode("utf-8", "replace").strip()
     name, _, place = text.partition(":")
     if name != "gitdir":
         return None
     place = os.path.normpath(os.path.join(linked, place.strip()))
-    common, found, _ = place.rpartition("/.git/worktrees/")
-    return common if found else None
+    common, found, rest = place.rpartition("/.git/worktrees/")
+    return common if found and "/" not in rest else None
 
 
-def below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def strayed(path: str, cwd: str | None, world: World) -> str:
-    """The main checkout, if `path` lies there while the session works in a linked worktree; else ""."""
-    if cwd is None:
+def strayed(path: str, folder: str | None, world: World) -> str:
+    """The main checkout, if `path` lies in it while the session's own `folder` lies in a linked worktree of
+    it; else "". Another linked worktree is none of our business."""
+    if folder is None:
         return ""
-    here = top(os.path.realpath(cwd), world)
+    here = top(os.path.realpath(folder), world)
+    while here is not None and here[1] and main_checkout(here[0], world) is None:
+        here = top(os.path.dirname(here[0]), world)  # a submodule: what lies around it counts
     if here is None or not here[1]:
         return ""
-    main = main_checkout(here[0], world)
+    main = os.path.realpath(main_checkout(here[0], world) or "/")
     real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-    if main is None or not below(real, os.path.realpath(main)) or below(real, here[0]):
+    owner = top(os.path.dirname(real), world)
+    if owner is None or owner[0] != main:
         return ""
-    inside = os.path.relpath(real, os.path.realpath(main)).split(os.sep)
-    return "" if inside[0] in OWN_FOLDERS else main
+    return "" if os.path.relpath(real, main).split(os.sep)[0] in OWN_FOLDERS else main

@@ -13,7 +13,6 @@ from truecall_py.engine import applications
 from truecall_py.errors import Unverified
 from truecall_py.facts import Facts
 from truecall_py.harnesses import NAMES
-from truecall_py.library import call_of
 from truecall_py.masking import quoted
 from truecall_py.types import ABSENT, DEADLINE, ToolCall
 from truecall_py.world import World
@@ -30,7 +29,7 @@ SHOWN = (
 @click.option("--harness", type=click.Choice(NAMES), help="Who sent the payload; recognised if left out.")
 def explain(payload: str, contracts: str | None, harness: str | None) -> None:
     """Shows how PAYLOAD (a file, or - for standard input) was understood, and what applies to it."""
-    call = call_of(payloads.read(payload), harness)
+    call = payloads.call(payload, harness)
     if call is None:
         click.echo("This event is known and is no finished tool call: the hook answers it with nothing.")
         return

@@ -7,7 +7,8 @@ import sys
 
 from truecall_py import places
 from truecall_py.contract import FILE_NAME
-from truecall_py.errors import UsageError
+from truecall_py.errors import PayloadError, UsageError
+from truecall_py.library import call_of
 from truecall_py.pinning import source
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from truecall_py.trust import Source
+    from truecall_py.types import ToolCall
 
 
 def found(names: Iterable[str]) -> list[str]:
@@ -42,7 +44,16 @@ def read(name: str) -> bytes:
         with open(name, "rb") as file:
             return file.read()
     except OSError as error:
-        raise UsageError(f"the payload cannot be read: {error.strerror}", name) from None
+        raise UsageError(f"the payload cannot be read: {error.strerror}", name, "name a file, or -") from None
+
+
+def call(name: str, harness: str | None) -> ToolCall | None:
+    """The call that a payload tells of. Raises PayloadError that names the file."""
+    try:
+        return call_of(read(name), harness)
+    except PayloadError as error:
+        do = error.do or "a payload is what a harness writes to a hook's standard input: one JSON object a file"
+        raise PayloadError(error.what, error.where or name, do) from None
 
 
 def sources(given: str | None) -> list[Source]:

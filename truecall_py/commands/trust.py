@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -14,6 +16,7 @@ from truecall_py import places
 from truecall_py.contract import COMBINATORS, FILE_NAME
 from truecall_py.errors import UsageError
 from truecall_py.masking import harmless
+from truecall_py.matchers import describe
 from truecall_py.pinning import Compiled, canonical, compile_file, revoke, trusted_paths
 from truecall_py.pinning import trust as store
 from truecall_py.trust import UNTRUSTED, check, folder_of, pins, read_pin, source
@@ -75,18 +78,21 @@ def shown(compiled: Compiled) -> None:
     say(compiled.path)
     for plain in compiled.contracts:
         about = ", ".join([*plain.get("tool", ()), *(f"kind {kind}" for kind in plain.get("kind", ()))])
-        names = ", ".join(item["check"] for item in plain["post"])
         pack = f"  (pack {plain['pack']})" if plain.get("pack") else ""
-        observe = "  observe only" if plain.get("mode") == "observe" else ""
-        say(f"  {plain['id']}: {about} -> {names}{pack}{observe}")
-        for argv in run_by(plain["post"]):
-            say(f"    runs: {shlex.join(argv)}")
+        observe = "  (observe only)" if plain.get("mode") == "observe" else ""
+        say(f"  {plain['id']}: {about}{pack}{observe}")
+        for path, matcher in plain["when"].items():
+            say(f"    when {path} {describe(matcher)}")
+        for line in checks_in(plain["post"]):
+            say(f"    {line}")
     for problem in compiled.warnings:
         say(f"  warning, line {problem.line}: {problem.message}")
     if compiled.pinned:
         say(f"  pinned with it: {', '.join(compiled.pinned)}")
     if compiled.unpinned:
         say(f"  run, but not pinned: {', '.join(compiled.unpinned)}")
+    if os.path.basename(compiled.path) != FILE_NAME:
+        say(f"  note: the hook reads this file only with --contracts, since its name is not {FILE_NAME}")
 
 
 def say(text: str) -> None:
@@ -94,15 +100,23 @@ def say(text: str) -> None:
     click.echo(harmless(text.replace("\n", "\\n")))
 
 
-def run_by(checks: Any) -> list[list[str]]:
-    """Every argv in a list of checks, those inside combinators too."""
-    found = []
+def checks_in(checks: Any, indent: str = "") -> Iterator[str]:
+    """A line for every check and everything it was told, argv as a shell would have it."""
     for item in checks if isinstance(checks, list) else [checks]:
-        if item["check"] in COMBINATORS:
-            found += run_by(item["params"])
-        elif isinstance(item["params"].get("run"), list):
-            found.append([str(word) for word in item["params"]["run"]])
-    return found
+        name, params = item["check"], item["params"]
+        if name in COMBINATORS:
+            yield f"{indent}{name}:"
+            yield from checks_in(params, indent + "  ")
+            continue
+        words = (
+            f"{key}: {shlex.join(map(str, value)) if key == 'run' else shown_value(value)}"
+            for key, value in params.items()
+        )
+        yield f"{indent}{name}  {', '.join(words)}"
+
+
+def shown_value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def listed(state: str) -> None:

@@ -18,6 +18,7 @@ from truecall_py.commands.verify import Judged
 from truecall_py.masking import harmless, quoted
 from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
 
+MANY = 20  # payloads from which on those that no contract applies to are only counted
 COLOURS = {VERIFIED: "green", REFUTED: "bold red", UNVERIFIED: "yellow"}
 
 
@@ -35,8 +36,11 @@ def console() -> tuple[Console, io.StringIO]:
 def text(results: list[Judged]) -> str:
     """Every payload with its contracts and checks, then the correction that the agent would read."""
     out, buffer = console()
+    # Of a whole folder, only what says something: the rest is counted below.
+    brief = len(results) > MANY
     for result in results:
-        one(out, result)
+        if not brief or result.state or result.judgement is None:
+            one(out, result)
     summary(out, results)
     return buffer.getvalue()
 

@@ -3,10 +3,8 @@ real client (2.1.197 and 2.1.332); none comes from documentation."""
 
 from __future__ import annotations
 
-import os
-
 from truecall_py.errors import PayloadError
-from truecall_py.harnesses.content import read
+from truecall_py.harnesses.content import absolute, read
 from truecall_py.registration import BOM, Registration
 from truecall_py.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
@@ -32,6 +30,7 @@ KINDS = {
     "WebFetch": "fetch", "WebSearch": "fetch", "Agent": "agent", "Task": "agent",
 }  # fmt: skip
 PATHS = ("file_path", "notebook_path")
+PROJECT_ENV = "CLAUDE_PROJECT_DIR"
 # The events at which the launcher answers for a Python that died, and the keys of that answer.
 STATIC = {
     "PostToolUse": "block",
@@ -61,13 +60,6 @@ REGISTRATION = Registration(
 
 def kind(tool: str) -> str:
     return "mcp" if tool.startswith("mcp__") else KINDS.get(tool, "other")
-
-
-def absolute(path: str, folder: str | None) -> str:
-    """The path as the client's own tools take it: ~ is the home folder, relative is against the session's."""
-    if path == "~" or path.startswith("~/"):
-        return os.path.expanduser(path)
-    return os.path.join(folder, path) if folder else path
 
 
 def parse(payload: dict[str, Any]) -> ToolCall | None:
@@ -118,6 +110,29 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     )
 
 
+REFUSED = "<tool_use_error>"
+# The launcher starts nothing for an event that does not hold this text: the event comes after every batch.
+ONLY = {"PostToolBatch": REFUSED}
+
+
+def refused(payload: dict[str, Any]) -> tuple[ToolCall, ...]:
+    """The calls of a batch that the client refused before they ran (an edit whose text is not there, a file
+    that is missing): no other event tells of them. Each is an attempt that failed and said so."""
+    found = payload.get("tool_calls") if payload.get("hook_event_name") == "PostToolBatch" else None
+    every: list[ToolCall] = []
+    for item in found if isinstance(found, list) else ():
+        said = item.get("tool_response") if isinstance(item, dict) else None
+        if not isinstance(said, str) or not said.startswith(REFUSED):
+            continue
+        shared: dict[str, Any] = {key: payload[key] for key in ("session_id", "cwd", "agent_id") if key in payload}
+        call = parse({**shared, "hook_event_name": "PostToolUseFailure", "tool_name": item.get("tool_name"),
+                      "tool_input": item.get("tool_input"), "tool_use_id": item.get("tool_use_id"),
+                      "error": said.removeprefix(REFUSED).removesuffix("</tool_use_error>")})  # fmt: skip
+        if call is not None:
+            every.append(call)
+    return tuple(every)
+
+
 def neutral(args: dict[str, Any]) -> dict[str, Any]:
     """The arguments as sent, with `path` beside the client's own name for it."""
     if "path" in args:
@@ -163,7 +178,7 @@ def exit_code(what: str, failed: bool, about: dict[str, Any], text: str | None) 
     if failed:
         head, _, rest = (text or "").partition("Exit code ")
         digits = rest.split("\n", 1)[0].strip()
-        return int(digits) if not head and digits.isascii() and digits.isdigit() else None
+        return int(digits) or None if not head and digits.isascii() and digits.isdigit() else None
     unsure = ("backgroundTaskId", "timedOutAfterMs", "returnCodeInterpretation")
     if "stdout" not in about or about.get("interrupted") is not False or any(about.get(name) for name in unsure):
         return None
@@ -193,7 +208,10 @@ def render(event: str, call: ToolCall | None, correction: Correction | None, not
     answer: dict[str, Any] = {}
     if notices:
         answer["systemMessage"] = "\n".join(notices)
-    if correction is not None:
+    if correction is not None and event == "PostToolBatch":
+        # Here a block would end the turn, told to nobody.
+        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": correction.text}
+    elif correction is not None:
         answer["decision"] = "block"
         answer["reason"] = correction.text
         output = replaced(call, correction.text) if call and correction.replace and event == "PostToolUse" else None

@@ -7,8 +7,8 @@ writes the exact keys and nothing else.
 from __future__ import annotations
 
 from truecall_py.errors import PayloadError
+from truecall_py.harnesses import patch
 from truecall_py.harnesses.content import read
-from truecall_py.harnesses.patch import files
 from truecall_py.registration import Registration
 from truecall_py.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from truecall_py.types import Correction, File
 
 NAME = "codex"
+PROJECT_ENV = ""  # its hooks run in the session's own folder
 HANDLED = ("PostToolUse",)
 KNOWN = frozenset((
     "SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop", "SubagentStart", "SubagentStop",
     "PreCompact", "PostCompact", "SessionEnd", "Interrupt",
 ))  # fmt: skip
 KINDS = {"Bash": "shell", "view_image": "read", "list_mcp_resources": "read", "read_mcp_resource": "read"}
-ACTIONS = {"add": "write", "update": "edit", "move": "edit", "delete": "delete"}
 STATIC = {"PostToolUse": "context", "PreToolUse": "exit 2", "Stop": "stop", "SubagentStop": "stop"}
 REGISTRATION = Registration(
     client="Codex",
@@ -43,7 +43,7 @@ REGISTRATION = Registration(
 
 def kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
     if tool == "apply_patch":
-        return frozenset(ACTIONS[file.action] for file in changed) or frozenset(("edit",))
+        return patch.kinds(changed)
     if tool.startswith("mcp__"):
         return frozenset(("mcp",))
     if tool.startswith("collaboration") or tool in ("spawn_agent", "wait_agent", "send_input"):
@@ -70,7 +70,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     result, text, is_error = read(answer)
     changed: tuple[File, ...] = ()
     if tool == "apply_patch" and isinstance(args.get("command"), str):
-        changed = files(args["command"], cwd)
+        changed = patch.files(args["command"], cwd)
     what = kinds(tool, changed)
     transcript = payload.get("transcript_path")
     shell = "shell" in what

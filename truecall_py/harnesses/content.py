@@ -1,9 +1,12 @@
-"""What a tool answered, whatever its shape: structured result, text and failure flag. Decodes JSON once,
-never twice, and takes nothing for structure that is not strict JSON."""
+"""What a call carries, whatever its shape: arguments under neutral names; structured result, text and failure
+flag of the answer. Decodes JSON once, never twice, and takes nothing for structure that is not strict JSON."""
 
 from __future__ import annotations
 
-from truecall_py.types import ABSENT
+import os
+
+from truecall_py.errors import PayloadError
+from truecall_py.types import ABSENT, FAILURE, SUCCESS, UNKNOWN
 from truecall_py.wire import Refused, loads
 
 TYPE_CHECKING = False
@@ -11,6 +14,48 @@ if TYPE_CHECKING:
     from typing import Any
 
 DECODED = 8 * 1024 * 1024  # characters of text that are decoded as JSON
+
+
+def asked(event: object, tool: object, args: object) -> tuple[str, dict[str, Any]]:
+    """The tool's name and its arguments. Raises PayloadError where they are not what a call has."""
+    if not isinstance(tool, str) or not tool:
+        raise PayloadError(f"the {str(event)[:60]} payload names no tool")
+    if not isinstance(args, dict):
+        raise PayloadError(f"the arguments of {tool[:60]} are not an object")
+    return tool, args
+
+
+def absolute(path: str, folder: str | None) -> str:
+    """The path as a client's own tools take it: ~ is the home folder, relative is against the session's."""
+    if path == "~" or path.startswith("~/"):
+        return os.path.expanduser(path)
+    return os.path.join(folder, path) if folder else path
+
+
+def folder_of(given: object) -> str | None:
+    """A folder that a client names; one that is not absolute is none."""
+    return given if isinstance(given, str) and given.startswith("/") else None
+
+
+def neutral(args: dict[str, Any], **names: str) -> dict[str, Any]:
+    """The arguments as sent, with each neutral name beside the client's own for it."""
+    added = {name: args[own] for name, own in names.items() if name not in args and isinstance(args.get(own), str)}
+    return {**args, **added} if added else args
+
+
+def whole(digits: str) -> int | None:
+    """The number that a client wrote, None where it is none."""
+    plain = digits.strip()
+    bare = plain.removeprefix("-")
+    return int(plain) if bare.isascii() and bare.isdigit() and len(bare) < 12 else None
+
+
+def claim(shell: bool, failed: bool, code: int | None) -> str:
+    """What the harness says of a call that has ended. The event of a success comes after failing commands too,
+    so a command has succeeded only where its exit code is known."""
+    if failed or code:
+        return FAILURE
+    return UNKNOWN if shell and code is None else SUCCESS
 
 
 def decoded(text: str) -> Any:
@@ -60,7 +105,7 @@ def read(answer: Any) -> tuple[Any, str | None, bool | None]:
         content = answer.get("content")
         if isinstance(content, list) and all(map(is_block, content)):
             result, text = blocks(content)
-            if isinstance(answer.get("structuredContent"), (dict, list)):
+            if isinstance(answer.get("structuredContent"), (dict, list)) and answer["structuredContent"]:
                 result = answer["structuredContent"]
             elif "isError" not in answer and len(answer) > 2:
                 result = answer  # a built-in's own object that happens to hold content blocks

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 ADD, UPDATE, DELETE, MOVE = "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "
 HEADERS = (ADD, UPDATE, DELETE)
+ACTIONS = {"add": "write", "update": "edit", "move": "edit", "delete": "delete"}
+
+
+def kinds(changed: tuple[File, ...]) -> frozenset[str]:
+    """The kinds of a call that applies a patch."""
+    return frozenset(ACTIONS[file.action] for file in changed) or frozenset(("edit",))
 
 
 def sections(patch: str) -> Iterator[tuple[str, str, list[str]]]:
@@ -20,6 +26,9 @@ def sections(patch: str) -> Iterator[tuple[str, str, list[str]]]:
     body: list[str] = []
     for line in patch.split("\n"):
         line = line[:-1] if line.endswith("\r") else line
+        # Between two sections Codex trims the line; inside an update a blank is a mark of the diff.
+        loose = line.strip() if header != UPDATE and not line.startswith("+") else line
+        line = loose if loose.startswith("*** ") else line
         found = next((name for name in HEADERS if line.startswith(name)), "")
         if found or line.startswith("*** End Patch"):
             if header:
