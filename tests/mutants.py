@@ -216,7 +216,7 @@ def main() -> int:
     chosen = [each for each in MUTANTS if not options.names or any(part in each.name for part in options.names)]
     bad = 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        for mutant, end in zip(chosen, pool.map(outcome, chosen)):
+        for mutant, end in zip(chosen, pool.map(outcome, chosen), strict=True):
             bad += end != "killed"
             print(f"{end:<9} {mutant.name}", flush=True)
     print(f"{len(chosen)} mutants, {len(chosen) - bad} killed")

@@ -121,7 +121,11 @@ def launcher() -> str:
                 cases.append(PLAIN.format(patterns=f"{name}:{event}", answer=static_answer(form, event)))
     if "'" in wording.DIED + wording.DIED_AT_STOP:
         raise ValueError("a sentence of wording holds a quote and would break the launcher")
-    return LAUNCHER.replace("@ONLY@", "".join(only())).replace("@SEAL@", SEAL).replace("@CASES@", "\n".join(cases)).replace("@DIED@", wording.DIED)
+    parts = {"@ONLY@": "".join(only()), "@SEAL@": SEAL, "@CASES@": "\n".join(cases), "@DIED@": wording.DIED}
+    text = LAUNCHER
+    for mark, part in parts.items():
+        text = text.replace(mark, part)
+    return text
 
 
 def checks_table() -> str:

@@ -85,10 +85,7 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
         if file is None:
             unpinned.append(written)
             continue
-        if trusted is not None:
-            digest = trusted.get(identity, {}).get(file, "")
-        else:
-            digest = digest_of(file)
+        digest = digest_of(file) if trusted is None else trusted.get(identity, {}).get(file, "")
         if not digest:
             line = next((plain["line"] for plain in loaded.contracts if plain["id"] == identity), 1)
             what = f"`{written}`, which the contract {identity} runs, cannot be read"
