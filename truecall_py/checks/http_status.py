@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from truecall_py.checks.outcomes import refuted, unverified, verified
 from truecall_py.facts import path_in
+from truecall_py.errors import Unverified
 from truecall_py.fields import field
 from truecall_py.matchers import describe, holds, shown
 
@@ -110,7 +111,9 @@ def content(params: dict[str, Any], answer: Fetched, world: World) -> str:
 
         try:
             value = loads(answer.body)
-        except Refused:
+        except Refused as refused:
+            if answer.body.lstrip()[:1] in ("{", "["):  # JSON of a kind, which may well say what is asked for
+                raise Unverified(f"the JSON of the answer is not strict: {refused}", "tool") from None
             return f"status {answer.status}, and the answer is not JSON: {shown(answer.body[:80])}"
         for path, matcher in fields(params):
             found = path_in(value, path)
