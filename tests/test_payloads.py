@@ -178,7 +178,7 @@ OTHERS = {
     "copilot-cli-pascal__PostToolUseFailure__Read": other("read", said="failure"),
     "copilot-cli-pascal__PostToolUseFailure__notes-fail_note": other("other", said="failure"),
     "opencode__tool.execute.after__write": wrote("hello.txt", content="hello world\n"),
-    "opencode__tool.execute.after__bash": shell(3, "failure"),
+    "opencode__tool.execute.after__bash": shell(3, "unknown"),
     "opencode__tool.execute.after__notes_save_note": other("mcp", result=SAVED_NOTE, text="saved note 42"),
     "cline-cli__PostToolUse__editor": wrote("hello.txt", content="hello world\n"),
     "cline-cli__PostToolUse__run_commands": shell(3, "failure", start=""),

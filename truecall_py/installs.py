@@ -220,7 +220,8 @@ def without(job: Job, seen: Seen, old: Record | None) -> bytes | None:
     left = entries.cleaned(text, job.about, old.created if old else None, old.pieces if old else ())
     doc = Document(left)
     made = old.before is None if old is not None else job.about.form == FLAT
-    if made and not doc.comments and doc.root.plain() == dict(job.about.frame):
+    kept = {key: value for key, value in doc.root.plain().items() if key not in job.about.adds}
+    if made and not doc.comments and kept == dict(job.about.frame):
         return None
     return left.encode()
 

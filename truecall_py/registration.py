@@ -42,6 +42,7 @@ class Registration:
     whole: bool = False  # a time-out that is no whole number voids the file
     off: tuple[tuple[str, bool], ...] = ()  # switches in the same file: with this value no hook runs
     twice: bool = True  # runs the same command twice where two files register it
+    adds: tuple[str, ...] = ()  # keys that the client itself writes into a new file
     remark: str = ""  # what a person must do besides, project scope
 
 

@@ -57,11 +57,7 @@ def test_a_dead_python_is_not_taken_for_all_is_well(session):
     assert f"\n\n{UNCHECKED}" in done.result(1)
 
 
-LEFT = 'the client adds "$version" to a file of ours, and uninstall takes that for somebody else\'s'
-PROJECT = pytest.param("project", marks=pytest.mark.xfail(reason=LEFT, strict=True))
-
-
-@pytest.mark.parametrize("scope", ["user", PROJECT])
+@pytest.mark.parametrize("scope", ["user", "project"])
 def test_uninstall_leaves_everything_as_it_was(session, scope):
     """Registered for the person and for the project the hook works alike; what `uninstall` leaves is, byte for byte,
     what was there before `install`."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from truecall_py.errors import PayloadError
 from truecall_py.harnesses import patch
-from truecall_py.harnesses.content import absolute, asked, claim, decoded, folder_of, neutral, read
+from truecall_py.harnesses.content import absolute, asked, decoded, folder_of, neutral, read
 from truecall_py.registration import PLUGIN, Registration
-from truecall_py.types import ABSENT, UNKNOWN, File, Reply, ToolCall
+from truecall_py.types import ABSENT, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         result=result,
         is_error=is_error,
         text=text,
-        reported=claim(shell, False, code) if about else UNKNOWN,
+        # The model is never told a command's exit code: a failure that it cannot see was not reported to it.
+        reported=SUCCESS if about and (not shell or code == 0) else UNKNOWN,
         exit_code=code,
         cwd=cwd,
         start_cwd=absolute(start, cwd) if shell and isinstance(start, str) and start else cwd,

@@ -41,6 +41,7 @@ REGISTRATION = Registration(
     example="install/qwen-code.json",
     reads=(COMMENTS, BOM),  # with a trailing comma it does not even start
     off=(("disableAllHooks", True),),
+    adds=("$version",),
 )
 
 
