@@ -222,9 +222,13 @@ REMEDY = CONTRACTS + "    remedy: run ./configure first\n"
 
 def test_a_failing_command_is_no_lie(project, five):
     """A command whose exit code says that it failed accuses nobody, though most clients report it as a success;
-    a remedy is told beside its output."""
+    a remedy is told beside its output. OpenCode's model is never told an exit code: there it is said."""
     project.trust(CONTRACTS)
-    assert ask(project, five, ran(project, five, 2)).form == "silent"
+    answer = ask(project, five, ran(project, five, 2))
+    if five == "opencode":
+        assert "came back" in words(answer.json) and "reported" not in words(answer.json)
+        return
+    assert answer.form == "silent"
     project.trust(REMEDY)
     event = "PostToolUseFailure" if five == "qwen-code" else ""
     answer = ask(project, five, ran(project, five, 2), event)

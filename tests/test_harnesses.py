@@ -483,7 +483,7 @@ def test_opencodes_own_ways() -> None:
         call = open_code(name, {}, {"content": [JSON], "isError": False})
         assert (call.kinds, call.result, call.is_error, call.reported) == ({"mcp"}, {"id": 1}, False, "success")
     assert open_code("notes_save", {}, {"title": "", "metadata": {}, "output": '{"a": 1}'}).result == {"a": 1}
-    for code, said in ((0, "success"), (3, "failure"), (None, "unknown"), (True, "unknown"), ("0", "unknown")):
+    for code, said in ((0, "success"), (3, "unknown"), (None, "unknown"), (True, "unknown"), ("0", "unknown")):
         call = open_code("bash", {"command": "x", "workdir": "sub"}, {"output": "x", "metadata": {"exit": code}})
         assert (call.exit_code, call.reported, call.start_cwd) == (
             code if type(code) is int else None, said, "/p/sub",
