@@ -150,9 +150,8 @@ def test_a_patch_header_with_blanks_before_it_is_one(here: Any) -> None:
 
 def test_the_readmes_push_contract_asks_and_does_not_guess(here: Any) -> None:
     """The remote that cannot be asked is no lie; the branch itself is compared, not one whose name ends so."""
-    from test_docs import blocks
-
     import yaml
+    from test_docs import blocks
 
     plain = next(yaml.safe_load(body) for page, body in blocks("yaml") if "branch-pushed" in body)
     contract = next(each for each in plain["contracts"] if each["id"] == "branch-pushed")

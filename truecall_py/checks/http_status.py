@@ -4,8 +4,8 @@ asked, and never takes "somebody answered" for the right answer where more is as
 from __future__ import annotations
 
 from truecall_py.checks.outcomes import refuted, unverified, verified
-from truecall_py.facts import path_in
 from truecall_py.errors import Unverified
+from truecall_py.facts import path_in
 from truecall_py.fields import field
 from truecall_py.matchers import describe, holds, shown
 

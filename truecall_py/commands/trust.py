@@ -81,6 +81,8 @@ def shown(compiled: Compiled) -> None:
         pack = f"  (pack {plain['pack']})" if plain.get("pack") else ""
         observe = "  (observe only)" if plain.get("mode") == "observe" else ""
         say(f"  {plain['id']}: {about}{pack}{observe}")
+        if pack:  # truecall's own, and the same everywhere
+            continue
         for path, matcher in plain["when"].items():
             say(f"    when {path} {describe(matcher)}")
         for line in checks_in(plain["post"]):
