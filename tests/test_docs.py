@@ -35,11 +35,10 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_that_are_named_exist(page: str) -> None:
-    """Every `truecall NAME` in a code block or in backticks is a command (or announced as coming later)."""
-    later = {"install", "uninstall", "doctor", "init"}
+    """Every `truecall NAME` in a code block or in backticks is a command."""
     code = "\n".join(re.findall(r"```(?:sh)?\n(.*?)```", text(page), re.S) + re.findall(r"`([^`]+)`", text(page)))
     for name in re.findall(r"^\s*truecall ([a-z]+)", code, re.M):
-        assert name in cli.COMMANDS or name in later, f"{page}: truecall {name}"
+        assert name in cli.COMMANDS, f"{page}: truecall {name}"
 
 
 def test_the_readme_shows_the_correction_as_it_is() -> None:

@@ -14,6 +14,7 @@ from truecall_py import __version__, bugs, places
 from truecall_py.errors import ContractError, TruecallError
 
 COMMANDS = {
+    "init": "Begin: a contract file for this project, trusted and registered.",
     "demo": "See it in five seconds: the lie, the correction, the second try that lands.",
     "hook": "Answer one hook event of an agent harness (what the settings register).",
     "verify": "Judge captured payloads by hand.",
@@ -23,6 +24,7 @@ COMMANDS = {
     "trust": "Pin a contract file, so that the hook enforces it.",
     "install": "Register the hook with a client.",
     "uninstall": "Take the hook out of a client's settings.",
+    "doctor": "Prove that the hook works, and say what would keep it from that.",
 }
 
 

@@ -3,10 +3,11 @@ fragments, the tables of the docs. `python -m truecall_py.generated` writes them
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
-from truecall_py import checks, codes, harnesses, wording
+from truecall_py import __version__, checks, codes, harnesses, wording
 from truecall_py.hook import SEAL
 from truecall_py.places import PACKAGE
 from truecall_py.wire import dumps
@@ -148,6 +149,41 @@ def fragment(name: str) -> str:
     return registration.text(harnesses.module(name).REGISTRATION, name, command)
 
 
+def plugin_hooks(name: str) -> str:
+    """What a client that takes the repository as a plugin registers."""
+    from truecall_py import registration
+
+    def command(event: str) -> str:
+        return f'"${{CLAUDE_PLUGIN_ROOT}}/hooks/run.sh" {name} {event}'
+
+    return registration.text(harnesses.module(name).REGISTRATION, name, command)
+
+
+ABOUT = "Checks whether a tool call really did what it reported, and makes the agent put it right."
+AUTHOR = {"name": "The truecall developers"}
+
+
+def plugin(**more: str) -> str:
+    """The manifest. Claude Code reads hooks/hooks.json without its being named, and Codex that of `more`."""
+    about = {
+        "name": "truecall",
+        "version": __version__,
+        "description": ABOUT,
+        "author": AUTHOR,
+        "license": "MIT",
+        "keywords": ["hook", "verification", "contracts"],
+        **more,
+    }
+    return json.dumps(about, indent=2) + "\n"
+
+
+def marketplace() -> str:
+    """The list with this one plugin in it, from which both clients install."""
+    plugins = [{"name": "truecall", "source": "./", "description": ABOUT}]
+    about = {"name": "truecall", "description": ABOUT, "owner": AUTHOR, "plugins": plugins}
+    return json.dumps(about, indent=2) + "\n"
+
+
 def between(text: str, mark: str, inside: str) -> str:
     """`text` with what stands between the two comments of `mark` replaced."""
     start, end = f"<!-- {mark} -->\n", f"\n<!-- /{mark} -->"
@@ -160,6 +196,11 @@ def between(text: str, mark: str, inside: str) -> str:
 def files() -> dict[str, str]:
     """Every generated file: path below the repository -> text."""
     made = {"hooks/run.sh": launcher(), "docs/lint-codes.md": codes.document()}
+    made["hooks/hooks.json"] = plugin_hooks("claude-code")
+    made["hooks/codex.json"] = plugin_hooks("codex")
+    made[".claude-plugin/plugin.json"] = plugin()
+    made[".claude-plugin/marketplace.json"] = marketplace()
+    made[".codex-plugin/plugin.json"] = plugin(hooks="./hooks/codex.json")
     for name in harnesses.NAMES:
         made[harnesses.module(name).REGISTRATION.example] = fragment(name)
     readme = os.path.join(ROOT, "README.md")

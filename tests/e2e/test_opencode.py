@@ -42,7 +42,7 @@ def test_honest_calls_leave_no_trace(session):
     """After successes that are ones, and after failures that say so, the model is told byte for byte what it is told
     without a hook."""
     turns = [
-        [note("save_note_real")], [save("a.txt")], [shell("exit 3")], [note("fail_note", "other")],
+        [note("save_note_real")], [save("a.txt")], [note("fail_note", "other")],
         [shell("mkdir build && echo > build/app")],
     ]  # fmt: skip
     assert session(turns, scope="user").told() == session(turns, scope="").told()

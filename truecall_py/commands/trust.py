@@ -47,12 +47,7 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
     if listing:
         listed(state)
         return
-    marks = [name for name in AGENT_MARKS if os.environ.get(name)]
-    if marks and not person:
-        raise UsageError(
-            f"this looks like an agent's own shell ({marks[0]} is set), and only a person may change what is trusted",
-            do="run it in a terminal of your own, or add --person",
-        )
+    a_person(person)
     target = os.path.join(path or ".", FILE_NAME) if path is None or os.path.isdir(path) else path
     if revoking:
         count = revoke(target, state)
@@ -63,6 +58,16 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
     confirm(yes)
     store(compiled, state)
     click.echo(f"trusted: {compiled.path}")
+
+
+def a_person(said: bool) -> None:
+    """Raises UsageError in an agent's shell, unless somebody said that a person is there."""
+    marks = [name for name in AGENT_MARKS if os.environ.get(name)]
+    if marks and not said:
+        raise UsageError(
+            f"this looks like an agent's own shell ({marks[0]} is set), and only a person may change what is trusted",
+            do="run it in a terminal of your own, or add --person",
+        )
 
 
 def confirm(yes: bool) -> None:
