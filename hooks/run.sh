@@ -24,9 +24,13 @@ Stop | SubagentStop)
   out=$(printf '%s\n' "$input" | exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
   ;;
 PostToolBatch)
-  input=$(head -c 33554432)
-  case $1$input in "claude-code"*'<tool_use_error>'*) ;; "claude-code"*) exit 0 ;; esac
-  out=$(printf '%s\n' "$input" | exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
+  out=
+  if input=$(head -c 33554432); then
+    case $1$input in "claude-code"*'<tool_use_error>'*) ;; "claude-code"*) exit 0 ;; esac
+    out=$(printf '%s\n' "$input" | exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
+  else
+    false # nothing could be read: the static answer, not silence
+  fi
   ;;
 *)
   input=

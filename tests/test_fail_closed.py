@@ -1090,3 +1090,9 @@ def test_a_loop_in_truecalls_own_code_ends_with_the_deadline(project):
     done = subprocess.run(argv, input=json.dumps(project.mcp()).encode(), capture_output=True, timeout=PATIENCE,
                           env=project.environment("claude-code"), cwd=project.root)  # fmt: skip
     assert Answer(done.returncode, done.stdout, done.stderr).form == "append"
+
+
+def test_a_batch_that_cannot_be_read_is_not_passed_over(project):
+    """Where not even `head` is found, the launcher gives its static answer after a batch, not silence."""
+    answer = project.hook(b'{"a": "<tool_use_error>"}', event="PostToolBatch", shell='PATH=/nonexistent; exec /bin/sh "$2" "$3" "$4"')
+    assert "NOT CONFIRMED" in answer.json["hookSpecificOutput"]["additionalContext"]

@@ -918,3 +918,31 @@ def test_the_lock_is_waited_for(person: Any) -> None:
     assert process.poll() is None and not os.path.exists(home(person, USER["claude-code"]))
     os.close(lock)
     assert process.wait(20) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can replace another person's file")
+def test_a_file_stays_its_owners(person: Any) -> None:
+    """Registered by root, the settings of another person stay that person's to read."""
+    path = person.write(home(person, USER["claude-code"]), '{"model": "x"}\n')
+    os.chown(path, 1234, 1234)
+    os.chmod(path, 0o600)
+    run(person, "install", "claude-code")
+    found = os.stat(path)
+    assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (1234, 1234, 0o600)
+    run(person, "uninstall", "claude-code")
+    assert (os.stat(path).st_uid, read(path)) == (1234, b'{"model": "x"}\n')
+
+
+@pytest.mark.parametrize("tail", ["; echo x >> ~/log", " | tee -a /tmp/audit.log", " && true", " > /dev/null"])
+def test_what_a_person_joined_to_our_command_is_theirs(tail: str) -> None:
+    """A line with a command of the person's own behind ours is not taken for ours, and so not replaced."""
+    line = registration.line("claude-code", "PostToolUse", "/a b/python", "/x;y/hooks/run.sh", "/s&t'u")
+    assert registration.words(line)[1:3] == ["claude-code", "PostToolUse"]
+    assert registration.words(line + tail) == []
+
+
+@pytest.mark.parametrize("name", ["gemini-cli", "qwen-code"])
+def test_a_path_that_the_client_would_expand_is_refused(person: Any, name: str) -> None:
+    """Gemini CLI and Qwen Code replace $NAME anywhere in their settings: such a path would name another file."""
+    assert "as a variable" in run(person, "install", name, code=2, env={"XDG_STATE_HOME": person.folder("a$USER")})
+    assert not os.path.exists(home(person, USER[name]))

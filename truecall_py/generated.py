@@ -93,9 +93,13 @@ def static_answer(form: str, event: str) -> str:
 
 READ_FIRST = """\
 {event})
-  input=$(head -c 33554432)
-  case $1$input in "{name}"*'{text}'*) ;; "{name}"*) exit 0 ;; esac
-  out=$(printf '%s\\n' "$input" | exec "${{TRUECALL_PYTHON:-python3}}" -I -S "$here/start.py" "$@" 2>/dev/null)
+  out=
+  if input=$(head -c 33554432); then
+    case $1$input in "{name}"*'{text}'*) ;; "{name}"*) exit 0 ;; esac
+    out=$(printf '%s\\n' "$input" | exec "${{TRUECALL_PYTHON:-python3}}" -I -S "$here/start.py" "$@" 2>/dev/null)
+  else
+    false # nothing could be read: the static answer, not silence
+  fi
   ;;
 """
 

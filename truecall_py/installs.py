@@ -91,6 +91,9 @@ def ready(job: Job) -> None:
     for what, path in (("interpreter", sys.executable), ("launcher", places.launcher()), ("state folder", job.state)):
         if not path.startswith("/") or any(ord(letter) < 32 or "\ud7ff" < letter < "\ue000" for letter in path):
             raise UsageError(f"the path of the {what} cannot be registered: {path!r}", do="move it to a plain path")
+        if job.about.expands and "$" in path:
+            why = f"{job.about.client} would read the $ in the path of the {what} as a variable"
+            raise UsageError(why, path, "move it to a path without a $")
     if not os.access(places.launcher(), os.X_OK):
         what = "the launcher cannot be run, and a client would take that for an empty answer"
         raise UsageError(what, places.launcher(), f"chmod +x {places.launcher()}, or install truecall again")

@@ -43,6 +43,7 @@ class Registration:
     off: tuple[tuple[str, bool], ...] = ()  # switches in the same file: with this value no hook runs
     twice: bool = True  # runs the same command twice where two files register it
     adds: tuple[str, ...] = ()  # keys that the client itself writes into a new file
+    expands: bool = False  # the client itself replaces $NAME anywhere in its settings
     remark: str = ""  # what a person must do besides, project scope
 
 
@@ -64,8 +65,14 @@ def words(command: object) -> list[str]:
     import shlex
 
     try:
-        found = shlex.split(command)[1:]
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        found = list(lexer)[1:]
     except ValueError:
+        return []
+    # Where a person joined a command of their own to ours, the line is theirs and is left to them.
+    if any(word and not word.strip("();<>|&") for word in found):
         return []
     return found if found and found[0].rpartition("/")[2] == "run.sh" else []
 

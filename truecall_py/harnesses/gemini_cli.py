@@ -45,6 +45,7 @@ REGISTRATION = Registration(
     off=(("hooksConfig.enabled", False),),
     remark="Gemini CLI runs a project's hooks only in a folder that it trusts: start `gemini` in this folder once "
     "and choose to trust it",
+    expands=True,
 )
 
 

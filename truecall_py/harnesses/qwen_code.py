@@ -42,6 +42,7 @@ REGISTRATION = Registration(
     reads=(COMMENTS, BOM),  # with a trailing comma it does not even start
     off=(("disableAllHooks", True),),
     adds=("$version",),
+    expands=True,
 )
 
 
