@@ -337,3 +337,19 @@ def test_trust_in_another_place(person: Any) -> None:
     found = doctor(person, code=1)
     assert f"truecall trust --state {shlex.quote(state)}" in said(found, "warning")
     assert "every call is answered with not confirmed" in said(found, "error")
+
+
+@pytest.mark.parametrize(("key", "value"), [("async", True), ("if", "Bash(git *)"), ("args", ["x"]), ("cwd", "/nonexistent")])
+@pytest.mark.parametrize("name", ["claude-code", "codex", "qwen-code"])
+def test_an_entry_of_ours_that_says_more(person: Any, name: str, key: str, value: Any) -> None:
+    """What somebody added to our entry may silence it, so that it is an error; installing again mends it."""
+    run(person, "install", name)
+    path = home(person, USER[name])
+    with open(path) as file:
+        plain = json.load(file)
+    plain["hooks"]["PostToolUse"][0]["hooks"][0][key] = value
+    with open(path, "w") as file:
+        json.dump(plain, file)
+    assert f"also says {key}" in said(doctor(person, name, code=1), "error")
+    run(person, "install", name)
+    assert "also says" not in said(doctor(person, name, code=0 if name != "codex" else 0), "error")

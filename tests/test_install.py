@@ -946,3 +946,9 @@ def test_a_path_that_the_client_would_expand_is_refused(person: Any, name: str) 
     """Gemini CLI and Qwen Code replace $NAME anywhere in their settings: such a path would name another file."""
     assert "as a variable" in run(person, "install", name, code=2, env={"XDG_STATE_HOME": person.folder("a$USER")})
     assert not os.path.exists(home(person, USER[name]))
+
+
+def test_an_empty_folder_variable_is_not_taken_for_unset(person: Any) -> None:
+    """Claude Code takes CLAUDE_CONFIG_DIR, exported and empty, for the current folder: that is refused and said."""
+    words = run(person, "install", "claude-code", code=2, env={"CLAUDE_CONFIG_DIR": ""})
+    assert "set and empty" in words and not os.path.exists(home(person, USER["claude-code"]))

@@ -89,6 +89,10 @@ def of_handler(handler: Handler) -> Iterator[Finding]:
     if handler.about.form == SCRIPT and not os.stat(handler.path).st_mode & RUN:
         yield Finding(ERROR, name, "the script cannot be executed, so the client does not run it", handler.path,
                       f"chmod +x '{handler.path}'")  # fmt: skip
+    if handler.more:
+        what = f"our entry for {handler.event} also says {', '.join(handler.more)}: "
+        what += "with it the client may not run the hook, or not hear it"
+        yield Finding(ERROR, name, what, handler.where, do)
     if words and (words[1:2] != [name] or words[2:3] != [handler.event]):
         what = f"the command says {' '.join(words[1:3])!r}, and this is {name} {handler.event}"
         yield Finding(ERROR, name, what, handler.where, do)

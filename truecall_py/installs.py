@@ -80,6 +80,9 @@ def place(about: Registration, scope: str, project: str) -> str:
     given = os.environ.get(variable, "")
     if given:
         return os.path.join(os.path.abspath(given), below, about.user)
+    if about.here and variable in os.environ:
+        why = f"{variable} is set and empty, and {about.client} then takes the current folder for its own"
+        raise UsageError(why, do=f"unset {variable}, or give it a folder")
     own = os.environ.get("HOME") if "HOME" in os.environ else os.path.expanduser("~")
     if not own or not own.startswith("/"):
         raise UsageError("there is no home folder to write to", do="set HOME to an absolute path")

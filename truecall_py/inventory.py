@@ -53,6 +53,7 @@ class Handler:
     matcher: Any = None
     trust: tuple[str, str] = ("", "")
     root: str = ""
+    more: tuple[str, ...] = ()  # what the entry says that `install` does not write
 
     @property
     def about(self) -> Registration:
@@ -154,7 +155,7 @@ def inside(name: str, about: Registration, scope: str, path: str, text: str) -> 
     if about.form in (SCRIPT, PLUGIN):
         return in_program(name, about, scope, path, text)
     if path.endswith(".toml"):
-        return in_toml(name, scope, path, text)
+        return in_toml(name, about, scope, path, text)
     doc = Document(text)
     entries.check(doc, about)
     found = []
@@ -177,8 +178,17 @@ def inside(name: str, about: Registration, scope: str, path: str, text: str) -> 
                 where = f"{path}:{settings.place(text, node.start)}"
                 told = plain.get(about.timeout[0])
                 found.append(Handler(name, scope, path, where, event.key, command, command, told,
-                                     outer.get("matcher"), trust, root))  # fmt: skip
+                                     outer.get("matcher"), trust, root, unusual(about, plain)))  # fmt: skip
     return found
+
+
+def unusual(about: Registration, plain: dict[str, Any]) -> tuple[str, ...]:
+    """The keys of an entry that may keep a client from running our command, or from hearing its answer."""
+    usual = {"type", "matcher", "statusMessage", about.command, about.timeout[0]}
+    odd = [key for key in plain if key not in usual]
+    if not isinstance(plain.get("statusMessage", ""), str):
+        odd.append("statusMessage")
+    return tuple(odd)
 
 
 def mine(command: Any, name: str, scope: str) -> bool:
@@ -187,7 +197,7 @@ def mine(command: Any, name: str, scope: str) -> bool:
     return bool(words(command)) or by_hand(command, name)
 
 
-def in_toml(name: str, scope: str, path: str, text: str) -> list[Handler]:
+def in_toml(name: str, about: Registration, scope: str, path: str, text: str) -> list[Handler]:
     found = []
     hooks = codex_trust.parsed(text).get("hooks", {})
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
@@ -202,7 +212,7 @@ def in_toml(name: str, scope: str, path: str, text: str) -> list[Handler]:
                 trust = (key, codex_trust.trusted_hash(event, group, plain))
                 command = plain["command"]
                 found.append(Handler(name, scope, path, path, event, command, command, plain.get("timeout"),
-                                     group.get("matcher"), trust))  # fmt: skip
+                                     group.get("matcher"), trust, more=unusual(about, plain)))  # fmt: skip
     return found
 
 

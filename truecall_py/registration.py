@@ -43,6 +43,7 @@ class Registration:
     off: tuple[tuple[str, bool], ...] = ()  # switches in the same file: with this value no hook runs
     twice: bool = True  # runs the same command twice where two files register it
     adds: tuple[str, ...] = ()  # keys that the client itself writes into a new file
+    here: bool = False  # takes the variable of `home`, set and empty, for the current folder
     expands: bool = False  # the client itself replaces $NAME anywhere in its settings
     remark: str = ""  # what a person must do besides, project scope
 

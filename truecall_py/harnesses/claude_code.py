@@ -55,6 +55,7 @@ REGISTRATION = Registration(
     types=("command", "http", "prompt", "agent", "mcp_tool"),
     off=(("disableAllHooks", True),),
     twice=False,
+    here=True,
 )
 
 
