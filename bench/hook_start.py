@@ -1,6 +1,6 @@
 """What one hook call costs, as ratios to a bare interpreter, from one run on one machine.
 
-    python bench/hook_start.py [--starts 41] [--check]
+    python bench/hook_start.py [--starts 41] [--check] [--clean]
 
 Every figure is the median over alternating starts (one of each kind, then again), through the registered
 command, launcher included. `--check` ends with 1 where a figure is above its bound. Peak memory is that of the
@@ -24,6 +24,7 @@ sys.path.insert(0, ROOT)
 
 from truecall_py.pinning import compile_file, trust  # noqa: E402
 
+CLEAN = "--clean" in sys.argv
 LAUNCHER = os.path.join(ROOT, "hooks", "run.sh")
 START = os.path.join(ROOT, "hooks", "start.py")
 PACKAGES = "import click, yaml, jsonschema, rich.console, rich.table, rich.panel"
@@ -74,8 +75,10 @@ class Case:
         self.times: list[float] = []
 
     def start(self) -> None:
-        env = {"PATH": os.environ["PATH"], "HOME": self.folder, "CLAUDE_PROJECT_DIR": self.folder,
-               "TRUECALL_PYTHON": sys.executable}  # fmt: skip
+        # A client hands its own environment on, so every row is started in the one that is here. With --clean in
+        # an empty one: Python does not care, node does, where the environment makes it load certificates.
+        given = {"PATH": os.environ["PATH"]} if CLEAN else os.environ
+        env = {**given, "HOME": self.folder, "CLAUDE_PROJECT_DIR": self.folder, "TRUECALL_PYTHON": sys.executable}
         began = time.perf_counter()
         done = subprocess.run(self.argv, input=self.stdin, capture_output=True, env=env, check=True)
         self.times.append(time.perf_counter() - began)
@@ -137,7 +140,8 @@ def cases(root: str) -> dict[str, Case]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--starts", type=int, default=41)
-    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--check", action="store_true", help="end with 1 where a figure is above its bound")
+    parser.add_argument("--clean", action="store_true", help="start every row in an empty environment")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         rows = cases(os.path.realpath(made))
