@@ -944,7 +944,7 @@ def test_what_a_person_joined_to_our_command_is_theirs(tail: str) -> None:
 @pytest.mark.parametrize("name", ["gemini-cli", "qwen-code"])
 def test_a_path_that_the_client_would_expand_is_refused(person: Any, name: str) -> None:
     """Gemini CLI and Qwen Code replace $NAME anywhere in their settings: such a path would name another file."""
-    assert "as a variable" in run(person, "install", name, code=2, env={"XDG_STATE_HOME": person.folder("a$USER")})
+    assert "for a variable" in run(person, "install", name, code=2, env={"XDG_STATE_HOME": person.folder("a$USER")})
     assert not os.path.exists(home(person, USER[name]))
 
 

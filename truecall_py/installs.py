@@ -80,9 +80,8 @@ def place(about: Registration, scope: str, project: str) -> str:
     given = os.environ.get(variable, "")
     if given:
         return os.path.join(os.path.abspath(given), below, about.user)
-    if about.here and variable in os.environ:
-        why = f"{variable} is set and empty, and {about.client} then takes the current folder for its own"
-        raise UsageError(why, do=f"unset {variable}, or give it a folder")
+    if about.here and variable in os.environ:  # set and empty, which the client takes for the current folder
+        raise UsageError(f"{variable} is set and empty", do=f"unset {variable}, or give it a folder")
     own = os.environ.get("HOME") if "HOME" in os.environ else os.path.expanduser("~")
     if not own or not own.startswith("/"):
         raise UsageError("there is no home folder to write to", do="set HOME to an absolute path")
@@ -95,8 +94,7 @@ def ready(job: Job) -> None:
         if not path.startswith("/") or any(ord(letter) < 32 or "\ud7ff" < letter < "\ue000" for letter in path):
             raise UsageError(f"the path of the {what} cannot be registered: {path!r}", do="move it to a plain path")
         if job.about.expands and "$" in path:
-            why = f"{job.about.client} would read the $ in the path of the {what} as a variable"
-            raise UsageError(why, path, "move it to a path without a $")
+            raise UsageError(f"{job.about.client} takes the $ in the {what}'s path for a variable", path, "move it")
     if not os.access(places.launcher(), os.X_OK):
         what = "the launcher cannot be run, and a client would take that for an empty answer"
         raise UsageError(what, places.launcher(), f"chmod +x {places.launcher()}, or install truecall again")
