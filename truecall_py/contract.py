@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from truecall_py.records import record
-from truecall_py.types import CheckSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +22,6 @@ class Contract:
     source: str  # file:line, for the correction
     project: str  # the folder that {{project}} stands for
     plain: dict[str, Any]
-
-    @property
-    def post(self) -> list[CheckSpec]:
-        return [CheckSpec(item["check"], item["params"]) for item in self.plain["post"]]
 
     def seconds(self, name: str) -> float | None:
         """A duration of the contract in seconds, None where it is not given."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from truecall_py.fields import field
 
-VERSION = 1
 CALL_KINDS = ("write", "edit", "delete", "read", "shell", "mcp", "fetch", "agent", "other")
 
 FILE_FIELDS = (

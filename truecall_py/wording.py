@@ -161,9 +161,6 @@ def observed(verdict: Verdict, call: ToolCall) -> str:
 
 # -- truecall's own trouble ------------------------------------------------------------------------------
 
-CANNOT_READ = "truecall could not read this hook call"
-RAN_OUT = "the time for all checks together was over"
-
 
 def unreadable(why: str, do: str = "") -> str:
     """The answer to a payload that cannot be judged."""

@@ -4,7 +4,7 @@ real client (2.1.197 and 2.1.332); none comes from documentation."""
 from __future__ import annotations
 
 from truecall_py.errors import PayloadError
-from truecall_py.harnesses.content import absolute, read
+from truecall_py.harnesses.content import absolute, folder_of, read
 from truecall_py.registration import BOM, Registration
 from truecall_py.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
@@ -76,8 +76,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         raise PayloadError(f"the {event} payload names no tool_name")
     if not isinstance(args, dict):
         raise PayloadError(f"tool_input of {tool[:60]} is not an object")
-    cwd = payload.get("cwd")
-    cwd = cwd if isinstance(cwd, str) and cwd.startswith("/") else None
+    cwd = folder_of(payload.get("cwd"))
     failed = event == "PostToolUseFailure"
     answer = payload.get("tool_response", payload.get("tool_output", ABSENT))
     if failed and answer is ABSENT:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from truecall_py.errors import PayloadError
 from truecall_py.harnesses import patch
-from truecall_py.harnesses.content import read
+from truecall_py.harnesses.content import folder_of, read
 from truecall_py.registration import Registration
 from truecall_py.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
 
@@ -64,8 +64,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         raise PayloadError(f"the {event} payload names no tool_name")
     if not isinstance(args, dict):
         raise PayloadError(f"tool_input of {tool[:60]} is not an object")
-    cwd = payload.get("cwd")
-    cwd = cwd if isinstance(cwd, str) and cwd.startswith("/") else None
+    cwd = folder_of(payload.get("cwd"))
     answer = payload.get("tool_response", payload.get("tool_output", ABSENT))
     result, text, is_error = read(answer)
     changed: tuple[File, ...] = ()
