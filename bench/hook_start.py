@@ -45,6 +45,8 @@ BOUNDS = (
     ("200 contracts, one verified", "one file_exists verified", 1.1),
     ("1 MB payload, none applies", "no contract applies", 1.5),
     ("1 MB payload, one verified", "one file_exists verified", 1.5),
+    ("before, nothing to look at", "no contract applies", 1.1),
+    ("before, one fact looked at", "bare", 3.5),
 )
 
 
@@ -114,8 +116,9 @@ def world(root: str, name: str, text: str) -> tuple[str, str]:
 
 
 def cases(root: str) -> dict[str, Case]:
-    def hook(where: tuple[str, str], stdin: bytes, answers: bool) -> Case:
-        argv = ["sh", LAUNCHER, "claude-code", "PostToolUse", "--state", where[1]]
+    def hook(where: tuple[str, str], stdin: bytes, answers: bool, event: str = "PostToolUse") -> Case:
+        argv = ["sh", LAUNCHER, "claude-code", event, "--state", where[1]]
+        stdin = stdin.replace(b'"PostToolUse"', f'"{event}"'.encode())
         return Case(argv, stdin, where[0], answers)
 
     one, lots = world(root, "one", ONE), world(root, "lots", many(200))
@@ -130,6 +133,8 @@ def cases(root: str) -> dict[str, Case]:
         "1 MB payload, none applies": hook(one, payload(one[0], other, "there", 1 << 20), False),
         "1 MB payload, one verified": hook(one, payload(one[0], note, "there", 1 << 20), False),
         "8 MB payload, one verified": hook(one, payload(one[0], note, "there", 8 << 20), False),
+        "before, nothing to look at": hook(one, payload(one[0], other, "there"), False, "PreToolUse"),
+        "before, one fact looked at": hook(one, payload(one[0], note, "elsewhere").replace(b"toolu_1", b"toolu_2"), False, "PreToolUse"),
         "import of the four packages": Case([sys.executable, "-I", "-c", PACKAGES]),
     }
     if shutil.which("node"):

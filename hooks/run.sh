@@ -57,6 +57,10 @@ claude-code:PostToolBatch)
   printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolBatch","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
   exit 0
   ;;
+claude-code:PreToolUse)
+  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  exit 0
+  ;;
 claude-code:Stop)
   # Never twice: a broken installation must not keep an agent from stopping.
   case $input in
@@ -75,6 +79,10 @@ claude-code:SubagentStop)
   ;;
 codex:PostToolUse)
   printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  exit 0
+  ;;
+codex:PreToolUse)
+  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
   exit 0
   ;;
 codex:Stop)

@@ -10,7 +10,8 @@ from test_network import answer, server  # noqa: F401 - the fixture
 
 from truecall_py.checks import http_status
 from truecall_py.errors import Unverified
-from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.snapshots import Snapshot, key
+from truecall_py.types import NEW, REFUTED, UNVERIFIED, VERIFIED, ToolCall
 from truecall_py.world import World
 
 CALL = ToolCall("claude-code", "PostToolUse", "mcp__deploy__publish", frozenset({"mcp"}), {})
@@ -34,13 +35,13 @@ def test_the_examples_hold(example, server):  # noqa: F811
 @pytest.mark.parametrize(
     ("status", "wanted", "state"),
     [
-        (200, None, VERIFIED), (202, None, VERIFIED), (204, ["2xx"], VERIFIED), (202, [200], REFUTED),
+        (200, None, VERIFIED), (202, None, UNVERIFIED), (202, ["2xx", 202], VERIFIED), (202, [404], REFUTED), (202, ["2xx"], UNVERIFIED), (204, ["2xx"], VERIFIED), (202, [200], REFUTED),
         (404, None, REFUTED), (404, [404], VERIFIED), (500, ["2xx", 404], REFUTED), (404, ["2xx", 404], VERIFIED),
         (302, None, REFUTED), (302, ["3xx"], VERIFIED),
     ],
 )  # fmt: skip
 def test_the_status_decides(server, status, wanted, state):  # noqa: F811
-    """A number, a class, a list; 2xx where nothing is said, and 202 is one of these."""
+    """A number, a class, a list; 2xx where nothing is said. 202 is a promise, and counts only where it is named."""
     params = {} if wanted is None else {"status": wanted}
     assert look(server(answer(status, "", Location="/x")).url, **params).state == state
 
@@ -141,3 +142,96 @@ def test_head_and_headers_are_sent(server):  # noqa: F811
     assert here.asked[0].startswith("HEAD ")
     assert "Bearer s3cret" in here.asked[0]
     assert "s3cret" not in found.expected + found.found
+
+
+def test_accepted_is_not_done(server):  # noqa: F811
+    """A promise is no verdict, whatever its body says, and is looked at again within the contract's time."""
+    found = look(server(answer(202, '{"status": "done"}')).url, json={"status": {"equals": "done"}})
+    assert (found.state, found.cause) == (UNVERIFIED, "probe")
+    assert "accepted, and not finished" in found.found
+
+
+def test_the_content_type_is_matched_without_its_parameters(server):  # noqa: F811
+    """application/json is not text/html, whatever charset stands beside it; none at all is neither."""
+    here = server(answer(200, "{}", Content_Type="Application/JSON; charset=utf-8")).url
+    assert look(here, content_type={"equals": "application/json"}).state == VERIFIED
+    found = look(here, content_type={"equals": "text/html"})
+    assert (found.state, found.found) == (REFUTED, 'status 200, and the content type is "application/json", body "{}"')
+    assert look(server(answer(200, "{}")).url, content_type={"contains": "json"}).state == REFUTED
+
+
+def test_the_elements_are_counted(server):  # noqa: F811
+    """Of a list or an object at a path, or of the whole answer; a text has none."""
+    here = server(answer(200, '{"items": [1, 2], "names": {"a": 1}, "text": "abc", "empty": []}')).url
+    assert look(here, count={"items": {"equals": 2}, "names": {"equals": 1}, "empty": {"equals": 0}}).state == VERIFIED
+    assert look(here, count={"$": {"equals": 4}}).state == VERIFIED
+    assert look(here, json={"$": {"type": "object"}}).state == VERIFIED
+    assert "items has 2 elements" in look(here, count={"items": {"at_least": 3}}).found
+    assert "text is no list" in look(here, count={"text": {"equals": 3}}).found
+    assert look(here, count={"missing": {"equals": 0}}).state == REFUTED
+    assert look(server(answer(200, "[]")).url, count={"$": {"at_least": 1}}).state == REFUTED
+
+
+class Growing:
+    """An answer that can be changed between two looks."""
+
+    def __init__(self, body):
+        self.body = body
+
+    def __call__(self, line, asked, self_):
+        line.sendall(answer(200, self.body))
+
+
+def with_snapshot(url, alone=True, **params):
+    params = {"url": url, **params}
+    fact = http_status.before(params, CALL, World())
+    snapshot = Snapshot(0.0, None, {key("http_status", None, params): fact})
+    world = World(snapshot=snapshot)
+    if not alone:
+        world.alone = lambda *_: False
+    return world
+
+
+def test_values_are_compared_with_those_before_the_call(server):  # noqa: F811
+    """Numbers, elements, the body: what must have grown or changed has; else it is refuted, with both values."""
+    page = Growing('{"total": 4, "items": [1]}')
+    here = server(page).url
+    params = {"json": {"total": {"increased_by": 1}}, "count": {"items": {"increased_by": 1}}, "body": {"changed": True}}
+    world = with_snapshot(here, **params)
+    found = look(here, world, **params)
+    assert found.state == REFUTED and "total is 4 (before the call 4)" in found.found
+    page.body = '{"total": 5, "items": [1]}'
+    found = look(here, world, **params)
+    assert found.state == REFUTED and "items has 1 elements (before the call 1)" in found.found
+    page.body = '{"total": 5, "items": [1, 2]}'
+    found = look(here, world, **params)
+    assert (found.state, found.effect) == (VERIFIED, NEW)
+
+
+def test_without_a_snapshot_or_beside_another_call_a_change_cannot_be_told(server):  # noqa: F811
+    """Nobody saw it before; or somebody else may have changed it meanwhile."""
+    here = server(Growing('{"total": 4}')).url
+    params = {"json": {"total": {"increased_by": 1}}}
+    with pytest.raises(Unverified) as caught:
+        look(here, **params)
+    assert caught.value.cause == "harness"
+    found = look(here, with_snapshot(here, alone=False, **params), **params)
+    assert (found.state, found.cause) == (UNVERIFIED, "probe")
+    assert look(server(answer(500)).url, **params).state == REFUTED  # that is wrong, whatever was before
+
+
+def test_nothing_is_asked_before_the_call_where_nothing_is_compared(server):  # noqa: F811
+    """A look before costs a request, and may be one too many."""
+    here = server(answer(200, "{}"))
+    with pytest.raises(Unverified):
+        http_status.before({"url": here.url, "json": {"a": {"equals": 1}}}, CALL, World())
+    assert here.asked == []
+    assert not http_status.needs_before({"url": here.url})
+    assert http_status.needs_before({"count": {"$": {"increased_by": 1}}})
+
+
+@pytest.mark.parametrize("page", [answer(500), answer(200, "no json"), answer(200, '{"total": "' + "x" * 70_000 + '"}')])
+def test_an_answer_before_the_call_that_cannot_be_kept_is_none(server, page):  # noqa: F811
+    """A wrong status, no JSON, a value that is too long: left out of the snapshot."""
+    with pytest.raises(Unverified):
+        http_status.before({"url": server(page).url, "json": {"total": {"changed": True}}}, CALL, World())

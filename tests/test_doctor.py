@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import sys
 from typing import Any
 
@@ -77,8 +78,8 @@ def test_the_text_is_one_line_a_check(healthy: Any) -> None:
     run(healthy, "install", "claude-code")
     edited(home(healthy, USER["claude-code"]), '"timeout": 30', '"timeout": 3')
     out = run(healthy, "doctor", code=1).splitlines()
-    assert out[0] == "claude-code" and "contracts" in out and out[-1].startswith("3 errors, 0 warning")
-    assert out[1].startswith("  ok       registered for PostToolUse, PostToolUseFailure, PostToolBatch  [/")
+    assert out[0] == "claude-code" and "contracts" in out and out[-1].startswith("4 errors, 0 warning")
+    assert out[1].startswith("  ok       registered for PostToolUse, PostToolUseFailure, PostToolBatch, PreToolUse  [/")
     assert "           -> truecall install claude-code" in out
 
 
@@ -156,6 +157,7 @@ def test_hooks_that_are_switched_off(healthy: Any, name: str, key: str, value: A
     """A switch in a project's file counts for a hook in the person's."""
     run(healthy, "install", name)
     healthy.write(PROJECT[name], json.dumps({key: value}))
+    healthy.write(home(healthy, ".gemini/trustedFolders.json"), json.dumps({healthy.root: "TRUST_FOLDER"}))
     assert "runs no hook at all" in said(doctor(healthy, code=1), "error", name)
 
 
@@ -211,10 +213,12 @@ def test_a_plugin_of_codex(healthy: Any) -> None:
     found = doctor(healthy, code=1)
     assert "PostToolUse answered the canary" in said(found, "ok", "codex")
     assert "nobody trusted it yet" in said(found, "error", "codex")
-    group = json.loads(read(os.path.join(root, "hooks", "codex.json")))["hooks"]["PostToolUse"][0]
-    digest = codex_trust.trusted_hash("PostToolUse", group, group["hooks"][0])
-    key = "truecall@here:hooks/codex.json:post_tool_use:0:0"  # seen with 0.144.6 and 0.171.0
-    healthy.write(home(healthy, ".codex/config.toml"), f'{config}[hooks.state."{key}"]\ntrusted_hash = "{digest}"\n')
+    for event, name in (("PostToolUse", "post_tool_use"), ("PreToolUse", "pre_tool_use")):
+        group = json.loads(read(os.path.join(root, "hooks", "codex.json")))["hooks"][event][0]
+        digest = codex_trust.trusted_hash(event, group, group["hooks"][0])
+        key = f"truecall@here:hooks/codex.json:{name}:0:0"  # seen with 0.144.6 and 0.171.0
+        config += f'[hooks.state."{key}"]\ntrusted_hash = "{digest}"\n'
+    healthy.write(home(healthy, ".codex/config.toml"), config)
     doctor(healthy)
 
 
@@ -353,3 +357,298 @@ def test_an_entry_of_ours_that_says_more(person: Any, name: str, key: str, value
     assert f"also says {key}" in said(doctor(person, name, code=1), "error")
     run(person, "install", name)
     assert "also says" not in said(doctor(person, name, code=0 if name != "codex" else 0), "error")
+
+
+# -- switches: which file counts, which one wins (each was seen with the real client) ------------------------
+
+OFF, ON = {"disableAllHooks": True}, {"disableAllHooks": False}
+SHUT, OPEN = {"hooksConfig": {"enabled": False}}, {"hooksConfig": {"enabled": True}}
+LOCAL, SHARED = ".claude/settings.local.json", ".claude/settings.json"
+GITHUB = (".github/copilot/settings.json", ".github/copilot/settings.local.json")
+
+
+def merge(person: Any, path: str, more: dict[str, Any]) -> None:
+    """Adds keys to a settings file; a path that begins with ~/ is below the home folder."""
+    full = home(person, path[2:]) if path.startswith("~/") else os.path.join(person.root, path)
+    plain = json.loads(read(full)) if os.path.exists(full) else {}
+    person.write(full, json.dumps({**plain, **more}, indent=2))
+
+
+def trusting(person: Any) -> None:
+    """Gemini CLI and Codex trust the project."""
+    person.write(home(person, ".gemini/trustedFolders.json"), json.dumps({person.root: "TRUST_FOLDER"}))
+    os.makedirs(home(person, ".codex"), exist_ok=True)
+    with open(home(person, ".codex/config.toml"), "a") as file:
+        file.write(f"\n[projects.{json.dumps(person.root)}]\ntrust_level = \"trusted\"\n")
+
+
+@pytest.mark.parametrize("name, files, off", [
+    ("claude-code", {"~/.claude/settings.json": OFF, LOCAL: ON}, False),
+    ("claude-code", {"~/.claude/settings.json": OFF, SHARED: ON}, False),
+    ("claude-code", {SHARED: OFF, LOCAL: ON}, False),
+    ("claude-code", {"~/.claude/settings.json": ON, LOCAL: OFF}, True),
+    ("claude-code", {SHARED: OFF}, True),
+    ("claude-code", {GITHUB[0]: OFF}, False),
+    ("qwen-code", {"~/.qwen/settings.json": OFF, ".qwen/settings.json": ON}, False),
+    ("qwen-code", {"~/.qwen/settings.json": ON, ".qwen/settings.json": OFF}, True),
+    ("gemini-cli", {"~/.gemini/settings.json": SHUT, ".gemini/settings.json": OPEN}, False),
+    ("gemini-cli", {"~/.gemini/settings.json": OPEN, ".gemini/settings.json": SHUT}, True),
+    ("copilot-cli", {"~/.copilot/hooks/truecall.json": OFF}, True),
+    ("copilot-cli", {"~/.copilot/hooks/other.json": OFF}, False),
+    ("copilot-cli", {".github/hooks/other.json": OFF}, False),
+    ("copilot-cli", {"~/.copilot/settings.json": OFF}, False),
+    ("copilot-cli", {GITHUB[0]: OFF}, True),
+    ("copilot-cli", {GITHUB[1]: OFF}, True),
+    ("copilot-cli", {SHARED: OFF}, True),
+    ("copilot-cli", {LOCAL: OFF}, True),
+    ("copilot-cli", {GITHUB[0]: OFF, GITHUB[1]: ON}, False),
+    ("copilot-cli", {SHARED: OFF, GITHUB[0]: ON}, False),
+])  # fmt: skip
+def test_of_several_switches_the_last_one_wins(healthy: Any, name: str, files: dict[str, Any], off: bool) -> None:
+    """Off where the file that wins says so, and not where another one that it overrides does, or one that the
+    client does not ask."""
+    run(healthy, "install", name)
+    trusting(healthy)
+    for path, more in files.items():
+        merge(healthy, path, more)
+    wrong = said(doctor(healthy, name, code=1 if off else 0), "error", name)
+    assert ("runs no hook" in wrong) == off
+    if off:
+        assert next(path.replace("~", healthy.home) for path, more in files.items() if more in (OFF, SHUT)) in wrong
+
+
+def test_a_switch_in_a_file_that_is_not_read(healthy: Any) -> None:
+    """A comment voids a settings file of Claude Code and Copilot CLI, its switch included; Gemini CLI reads nothing of a
+    project that it does not trust."""
+    for name in ("claude-code", "copilot-cli", "gemini-cli"):
+        run(healthy, "install", name)
+    healthy.write(LOCAL, "// no\n" + json.dumps(OFF))
+    healthy.write(GITHUB[0], "// no\n" + json.dumps(OFF))
+    merge(healthy, ".gemini/settings.json", SHUT)
+    assert "runs no hook" not in said(doctor(healthy), "error")
+    healthy.write(LOCAL, json.dumps({**OFF, "permissions": []}))  # nor with a value of another kind, in Claude Code
+    assert "runs no hook" not in said(doctor(healthy, "claude-code"), "error")
+    assert "Copilot CLI in a folder that it trusts runs no hook" in said(doctor(healthy, "copilot-cli", code=1), "error")
+    os.unlink(os.path.join(healthy.root, LOCAL))
+    trusting(healthy)
+    assert "Gemini CLI runs no hook at all" in said(doctor(healthy, code=1), "error", "gemini-cli")
+
+
+@pytest.mark.parametrize("path", ["~/.gemini/settings.json", ".gemini/settings.json"])
+def test_a_list_of_disabled_hooks(healthy: Any, path: str) -> None:
+    """Gemini CLI's list names a hook by its command, or by its name where it has one; no file takes back what another
+    one lists."""
+    run(healthy, "install", "gemini-cli")
+    trusting(healthy)
+    plain = json.loads(read(home(healthy, USER["gemini-cli"])))
+    handler = plain["hooks"]["AfterTool"][0]["hooks"][0]
+    merge(healthy, path, {"hooksConfig": {"disabled": ["another"]}})
+    doctor(healthy)
+    merge(healthy, path, {"hooksConfig": {"disabled": ["another", handler["command"]]}})
+    merge(healthy, ".gemini/settings.json" if path[0] == "~" else "~/.gemini/settings.json",
+          {"hooksConfig": {"disabled": []}})  # fmt: skip
+    assert "names our hook" in said(doctor(healthy, code=1), "error", "gemini-cli")
+    handler["name"] = "checks"
+    merge(healthy, "~/.gemini/settings.json", {"hooks": plain["hooks"]})
+    assert "names our hook" not in said(doctor(healthy, code=1), "error", "gemini-cli")
+    merge(healthy, path, {"hooksConfig": {"disabled": ["checks"]}})
+    assert "names our hook" in said(doctor(healthy, code=1), "error", "gemini-cli")
+
+
+def test_a_switch_in_a_project_of_codex(healthy: Any) -> None:
+    """Each config.toml from the repository's root down to the session's folder counts where Codex trusts the project,
+    the last one most, by the feature's old name as well."""
+    os.mkdir(os.path.join(healthy.root, ".git"))
+    below = healthy.folder("project", "a", "b")
+    run(healthy, "install", "codex")
+    healthy.write(".codex/config.toml", "[features]\nhooks = false\n")
+    assert "runs no hook" not in said(doctor(healthy, "codex"), "error")
+    trusting(healthy)
+    for folder in (healthy.root, below):
+        wrong = said(doctor(healthy, "codex", code=1, cwd=folder), "error")
+        assert "features.hooks is false" in wrong and f"{healthy.root}/.codex/config.toml" in wrong
+    healthy.write("a/b/.codex/config.toml", "[features]\nhooks = true\n")
+    doctor(healthy, "codex", cwd=below)
+    healthy.write(".codex/config.toml", "[features]\ncodex_hooks = false\n")
+    assert "features.codex_hooks is false" in said(doctor(healthy, "codex", code=1), "error")
+    config = home(healthy, ".codex/config.toml")
+    healthy.write(config, b"features.hooks = false\n" + read(config))
+    healthy.write(".codex/config.toml", "[features]\nhooks = true\n")
+    doctor(healthy, "codex")
+
+
+# -- a session in a subfolder of a repository ---------------------------------------------------------------
+
+
+def test_a_registration_at_the_root_seen_from_below(healthy: Any) -> None:
+    """Codex runs it, Claude Code only in its newer version, which is told; the others do not look there."""
+    os.mkdir(os.path.join(healthy.root, ".git"))
+    below = healthy.folder("project", "a", "b")
+    trusting(healthy)
+    for name in ("claude-code", "codex", "qwen-code"):
+        run(healthy, "install", name, "--project")
+    found = doctor(healthy, code=0, cwd=below)
+    assert f"{healthy.root}/.codex/hooks.json" in said(found, "ok", "codex")
+    assert "PostToolUse answered the canary" in said(found, "ok", "claude-code")
+    warned = said(found, "warning", "claude-code")
+    assert "2.1.197 does not" in warned and f"start claude in {healthy.root}" in warned
+    assert "does not look there from this folder" in said(found, "warning", "qwen-code")
+    assert "2.1.197" not in said(doctor(healthy), "warning")
+    run(healthy, "install", "claude-code")
+    assert not said(doctor(healthy, cwd=below), "warning", "claude-code")
+
+
+def test_a_switch_at_the_root_seen_from_below(healthy: Any) -> None:
+    """Claude Code 2.1.332 takes the local settings of the repository's root before all others, 2.1.197 not at all."""
+    os.mkdir(os.path.join(healthy.root, ".git"))
+    below = healthy.folder("project", "a", "b")
+    run(healthy, "install", "claude-code")
+    merge(healthy, LOCAL, OFF)
+    merge(healthy, f"a/b/{LOCAL}", ON)
+    wrong = said(doctor(healthy, code=1, cwd=below), "error")
+    assert "so Claude Code 2.1.332 runs no hook" in wrong and f"{healthy.root}/{LOCAL}" in wrong
+    merge(healthy, LOCAL, ON)
+    merge(healthy, f"a/b/{LOCAL}", OFF)
+    assert "so Claude Code 2.1.197 runs no hook" in said(doctor(healthy, code=1, cwd=below), "error")
+    merge(healthy, f"a/b/{LOCAL}", ON)
+    merge(healthy, SHARED, OFF)
+    doctor(healthy, cwd=below)
+
+
+# -- the environment of the hooks ---------------------------------------------------------------------------
+
+
+def test_the_simple_mode_of_claude_code(healthy: Any) -> None:
+    """CLAUDE_CODE_SIMPLE in the settings or in the environment: no hook runs. Settings win, and a project's count in
+    2.1.197 alone; 0 is no simple mode, and other clients do not know it."""
+    run(healthy, "install", "claude-code")
+    for value in ("1", "TRUE", "on"):
+        wrong = said(doctor(healthy, code=1, env={"CLAUDE_CODE_SIMPLE": value}), "error", "claude-code")
+        assert "in the environment, so Claude Code runs no hook" in wrong and "-> unset CLAUDE_CODE_SIMPLE" in wrong
+    doctor(healthy, env={"CLAUDE_CODE_SIMPLE": "0"})
+    merge(healthy, "~/.claude/settings.json", {"env": {"CLAUDE_CODE_SIMPLE": "0"}})
+    doctor(healthy, env={"CLAUDE_CODE_SIMPLE": "1"})
+    merge(healthy, LOCAL, {"env": {"CLAUDE_CODE_SIMPLE": "1"}})
+    wrong = said(doctor(healthy, code=1), "error")
+    assert "so Claude Code 2.1.197 runs no hook" in wrong and f"{healthy.root}/{LOCAL}" in wrong
+    merge(healthy, "~/.claude/settings.json", {"env": {"CLAUDE_CODE_SIMPLE": 1}})
+    merge(healthy, LOCAL, {"env": {"CLAUDE_CODE_SIMPLE": ""}})
+    assert "so Claude Code 2.1.332 runs no hook" in said(doctor(healthy, code=1), "error")
+    run(healthy, "uninstall", "claude-code")
+    run(healthy, "install", "qwen-code")
+    doctor(healthy, env={"CLAUDE_CODE_SIMPLE": "1"})
+
+
+def test_the_canary_has_the_environment_of_the_settings(healthy: Any) -> None:
+    """Claude Code gives the env of its settings to every hook, a project's after the person's: with a PATH in which
+    the launcher finds nothing the canary says so, and another client's does not."""
+    for name in ("claude-code", "qwen-code"):
+        run(healthy, "install", name)
+    merge(healthy, "~/.claude/settings.json", {"env": {"PATH": "/nowhere"}})
+    found = doctor(healthy, code=1)
+    assert "PostToolBatch: " in said(found, "error", "claude-code") and not said(found, "error", "qwen-code")
+    merge(healthy, SHARED, {"env": {"PATH": os.environ["PATH"]}})
+    doctor(healthy)
+    merge(healthy, LOCAL, {"env": {"PATH": "/nowhere"}})
+    assert "PostToolBatch: " in said(doctor(healthy, code=1), "error", "claude-code")
+
+
+def test_a_shell_prefix(healthy: Any) -> None:
+    """Claude Code starts the program with every command: the canary goes through it, whether it runs it or not."""
+    run(healthy, "install", "claude-code")
+    good = healthy.write(os.path.join(healthy.base, "a wrapper"), '#!/bin/sh\necho x >> "$0.ran"\nexec sh -c "$1"\n', 0o755)
+    bad = healthy.write(os.path.join(healthy.base, "dead"), "#!/bin/sh\nexit 0\n", 0o755)
+    doctor(healthy, env={"CLAUDE_CODE_SHELL_PREFIX": good})
+    assert read(f"{good}.ran")
+    doctor(healthy, env={"CLAUDE_CODE_SHELL_PREFIX": "sh -c"})
+    for prefix in (bad, "/nowhere"):
+        merge(healthy, "~/.claude/settings.json", {"env": {"CLAUDE_CODE_SHELL_PREFIX": prefix}})
+        assert f"(through CLAUDE_CODE_SHELL_PREFIX={prefix})" in said(doctor(healthy, code=1), "error", "claude-code")
+
+
+@pytest.mark.parametrize("name", ["CLAUDE_CODE_SHELL_PREFIX", "LD_PRELOAD", "PATH", "TRUECALL_PYTHON"])
+def test_what_a_project_would_load_is_not_run(healthy: Any, name: str) -> None:
+    """A project's env may be anybody's: what it puts in the place of a program is told, and no hook is run with it."""
+    run(healthy, "install", "claude-code")
+    evil = healthy.write("bin/head", '#!/bin/sh\ntouch "$0.ran"\n', 0o755)
+    merge(healthy, LOCAL, {"env": {name: os.path.dirname(evil) if name == "PATH" else evil, "OTHER": evil}})
+    warned = said(doctor(healthy), "warning", "claude-code")
+    assert f"{name} in {healthy.root}/{LOCAL}" in warned and "OTHER" not in warned
+    assert not os.path.exists(f"{evil}.ran")
+
+
+@pytest.mark.parametrize("name, most", [("claude-code", 2147483), ("gemini-cli", 2147483647), ("qwen-code", 2147483647)])
+def test_a_time_out_that_no_client_can_count(healthy: Any, name: str, most: int) -> None:
+    """Beyond 2^31-1 milliseconds the hook is ended at once; up to there, and in clients that can count, it is not."""
+    run(healthy, "install", name)
+    unit, given = HARNESSES[name].REGISTRATION.timeout
+    path = home(healthy, USER[name])
+    edited(path, f'"{unit}": {given}', f'"{unit}": {most}')
+    doctor(healthy, name)
+    edited(path, f'"{unit}": {most}', f'"{unit}": {most + 1}')
+    assert "ends the hook at once" in said(doctor(healthy, name, code=1), "error", name)
+    run(healthy, "install", "copilot-cli")
+    edited(home(healthy, USER["copilot-cli"]), '"timeoutSec": 30', '"timeoutSec": 1000000000')
+    doctor(healthy, "copilot-cli")
+
+
+# -- the engine behind the command --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(HARNESSES))
+@pytest.mark.parametrize("gone", ["engine.py", "world.py", "checks"])
+def test_half_a_package(healthy: Any, name: str, gone: str) -> None:
+    """A package whose engine, world or checks are gone answers each call with a notice of its own crash: the canary
+    reaches them, and says so. With all of it there, both contracts are answered as they must be."""
+    run(healthy, "install", name)
+    copy = os.path.join(healthy.base, "copy")
+    root = os.path.dirname(places.PACKAGE)
+    for part in ("truecall_py", "hooks", "contracts", "install"):
+        shutil.copytree(os.path.join(root, part), os.path.join(copy, part), ignore=shutil.ignore_patterns("__pycache__"))
+    edited(home(healthy, USER[name]), places.launcher(), os.path.join(copy, "hooks", "run.sh"))
+    proof = "told of a contract that was broken, and kept silent on one that was kept"
+    if name != "codex":  # its trust is another's then
+        assert proof in said(doctor(healthy, name), "ok", name)
+    path = os.path.join(copy, "truecall_py", gone)
+    shutil.rmtree(path) if gone == "checks" else os.unlink(path)
+    found = doctor(healthy, name, code=1)
+    assert "where a contract is broken: " in said(found, "error", name) and proof not in said(found, "ok", name)
+
+
+def test_a_command_that_takes_every_contract_for_broken(healthy: Any) -> None:
+    """The contract that is kept is asked about as well."""
+    run(healthy, "install", "qwen-code")
+    fake = healthy.write("../fake/hooks/run.sh", f'#!/bin/sh\ncase "$*" in *--contracts*) rm -f "${{4%/*}}/sang.txt" ;; esac\n'
+                         f'for word; do case $word in */truecall.yaml) rm -f "${{word%/*}}/sang.txt" ;; esac; done\n'
+                         f'exec {shlex.quote(places.launcher())} "$@"\n', 0o755)  # fmt: skip
+    edited(home(healthy, USER["qwen-code"]), places.launcher(), os.path.normpath(fake))
+    assert "where a contract is kept: the command said" in said(doctor(healthy, code=1), "error", "qwen-code")
+
+
+def test_a_line_that_is_more_than_our_command(healthy: Any) -> None:
+    """Where no word can be put behind our command, what was not proven is said; nothing else is run for it."""
+    run(healthy, "install", "qwen-code")
+    path = home(healthy, USER["qwen-code"])
+    plain = json.loads(read(path))
+    handler = plain["hooks"]["PostToolUse"][0]["hooks"][0]
+    handler["command"] = f"'{places.launcher()}' qwen-code PostToolUse ; exit 0"
+    healthy.write(path, json.dumps(plain))
+    assert "was not proven, since the line is more" in said(doctor(healthy), "note", "qwen-code")
+
+
+def test_a_command_with_contracts_of_its_own(healthy: Any) -> None:
+    """What it names itself gives way to the canary's, so that it is proven, too."""
+    run(healthy, "install", "qwen-code")
+    edited(home(healthy, USER["qwen-code"]), "PostToolUse --state", f"PostToolUse --contracts {healthy.contract} --state")
+    assert "told of a contract that was broken" in said(doctor(healthy), "ok", "qwen-code")
+
+
+def test_a_draft_of_a_killed_install_is_told(healthy: Any) -> None:
+    """It is named and left to the next install, which takes it away; a file of another name is not ours."""
+    run(healthy, "install", "claude-code")
+    path = home(healthy, USER["claude-code"])
+    mine, other = healthy.write(f"{path}.0123abcd.draft", "{}"), healthy.write(f"{path}.mine.draft", "{}")
+    assert mine in said(doctor(healthy), "note", "claude-code") and other not in said(doctor(healthy), "note")
+    assert os.path.exists(mine)
+    run(healthy, "uninstall", "claude-code")
+    assert not os.path.exists(mine) and os.path.exists(other)

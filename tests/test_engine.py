@@ -250,3 +250,50 @@ def test_a_write_may_be_made_again_by_default(folder: Any) -> None:
     payload = claude("Write", {"file_path": str(folder / "gone"), "content": "x"}, {"type": "create"})
     found = judged(folder, payload, {"kind": "write", "post": {"file_exists": {"path": "{{file.path}}"}}})
     assert found.correction is not None and "make the same call again now" in found.correction.text
+
+
+class Sensor:
+    """A program that tells the truth or not, look by look, as a file says."""
+
+    def __init__(self, folder: Any, *looks: int) -> None:
+        self.script = folder / "sensor.sh"
+        self.script.write_text('#!/bin/sh\nread -r code < looks\nsed -i 1d looks\necho look >> seen\nexit "$code"\n')
+        self.script.chmod(0o755)
+        (folder / "looks").write_text("".join(f"{code}\n" for code in looks))
+        self.seen = folder / "seen"
+
+    def contract(self, **more: Any) -> dict[str, Any]:
+        return {"tool": "t", "every": "10ms", "post": {"command": {"run": ["./sensor.sh"]}}, **more}
+
+
+@pytest.mark.parametrize(
+    ("agree", "looks", "state", "count"),
+    [
+        (1, (0, 1), "verified", 1),
+        (2, (0, 0, 1), "verified", 2),
+        (2, (1, 1, 0), "refuted", 2),
+        (2, (0, 1, 1), "unverified", 2),
+        (2, (1, 0, 0), "unverified", 2),
+        (3, (1, 1, 0), "unverified", 3),
+        (3, (0, 0, 0), "verified", 3),
+        (2, (126, 0, 0), "unverified", 1),
+    ],
+)
+def test_agree_needs_looks_in_a_row_that_end_alike(tmp_path, agree, looks, state, count):
+    """A reading can be wrong in both directions: looks that disagree are a verdict in neither."""
+    sensor = Sensor(tmp_path, *looks)
+    judgement = judged(tmp_path, claude("t", {}), sensor.contract(agree=agree))
+    assert states(judgement) == [state]
+    assert sensor.seen.read_text().count("look") == count
+    if len(set(looks[:agree])) > 1 and 126 not in looks:
+        (outcome,) = judgement.verdicts[0].outcomes
+        assert outcome.found.startswith(f"look {count} found it ") and outcome.cause == "probe"
+        assert judgement.correction is not None and not judgement.correction.replace
+
+
+def test_agree_stops_at_the_deadline(tmp_path):
+    """Looks that did not fit in the time are no agreement."""
+    sensor = Sensor(tmp_path, *[0] * 50)
+    judgement = judged(tmp_path, claude("t", {}), sensor.contract(agree=40, every="1s"))
+    assert states(judgement) == ["unverified"]
+    assert "was over" in judgement.verdicts[0].outcomes[-1].found

@@ -25,7 +25,7 @@ STDLIB = {
     "__future__", "time", "select", "_json", "_signal",
 }  # fmt: skip
 ALWAYS = {
-    "truecall_py", "truecall_py.hook", "truecall_py.errors", "truecall_py.types", "truecall_py.records",
+    "truecall_py", "truecall_py.hook", "truecall_py.incoming", "truecall_py.errors", "truecall_py.types", "truecall_py.records",
     "truecall_py.wire", "truecall_py.world", "truecall_py.harnesses", "truecall_py.harnesses.claude_code",
     "truecall_py.harnesses.content", "truecall_py.places", "truecall_py.trust", "truecall_py.contract",
     "truecall_py.fields", "truecall_py.globs", "truecall_py.registration",
@@ -38,10 +38,11 @@ SHARED = {
     "cline": {"truecall_py.harnesses.patch"},
 }  # fmt: skip
 JUDGED = {
-    "truecall_py.judging", "truecall_py.engine", "truecall_py.checks", "truecall_py.checks.file_exists",
-    "truecall_py.checks.nearest", "truecall_py.checks.outcomes", "truecall_py.checks.worktree",
-    "truecall_py.facts", "truecall_py.matchers", "truecall_py.template",
+    "truecall_py.judging", "truecall_py.engine", "truecall_py.looks", "truecall_py.checks",
+    "truecall_py.checks.file_exists", "truecall_py.checks.nearest", "truecall_py.checks.outcomes",
+    "truecall_py.checks.worktree", "truecall_py.facts", "truecall_py.matchers", "truecall_py.template",
     "truecall_py.masking",  # the expected text is quoted in the outcome
+    "truecall_py.snapshots", "truecall_py.digest",  # was it there before the call?
 }  # fmt: skip
 TOLD = {"truecall_py.policy", "truecall_py.wording"}
 NEVER = {
@@ -100,6 +101,19 @@ def test_a_call_that_kept_its_contract(project, harness, allowed):
     assert not out
     assert not modules & NEVER
     assert modules <= allowed | JUDGED, modules - allowed - JUDGED
+
+
+def test_the_look_before_a_call(project, harness, allowed):
+    """PreToolUse loads what reads the contracts, and a check only where one wants to look."""
+    project.trust()
+    payload = {key: value for key, value in project.mcp(harness).items() if key != "tool_response"}
+    modules, out = loaded(project, {**payload, "hook_event_name": "PreToolUse"}, harness)
+    assert not out and not modules & NEVER
+    look = {"truecall_py.beforehand", "_sha256", "_sha2"}
+    assert modules <= allowed | JUDGED | look, modules - allowed - JUDGED
+    other = {**payload, "hook_event_name": "PreToolUse", "tool_name": "mcp__other__tool"}
+    modules, out = loaded(project, other, harness)
+    assert not out and modules <= allowed, modules - allowed
 
 
 def test_a_call_that_is_corrected(project, harness, allowed):

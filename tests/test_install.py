@@ -36,7 +36,8 @@ PROJECT = {
     "opencode": ".opencode/plugins/truecall.ts", "qwen-code": ".qwen/settings.json",
 }  # fmt: skip
 EVENTS = {
-    "claude-code": {"PostToolUse", "PostToolUseFailure", "PostToolBatch"}, "codex": {"PostToolUse"},
+    "claude-code": {"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"},
+    "codex": {"PreToolUse", "PostToolUse"},
     "gemini-cli": {"AfterTool"}, "qwen-code": {"PostToolUse", "PostToolUseFailure"},
     "copilot-cli": {"postToolUse", "postToolUseFailure"},
 }  # fmt: skip
@@ -227,7 +228,7 @@ REFUSED = {
     "array": ("claude-code", "[1]", ":1:1", "an array"),
     "null": ("claude-code", '{"hooks": null}', ":1:11", "null"),
     "shape": ("claude-code", '{"hooks": {\n"PostToolUse": {}}}', ":2:16", "not a list"),
-    "group": ("qwen-code", '{"hooks": {"PostToolUse": ["x"]}}', ":1:28", "no list of hooks"),
+    "group": ("claude-code", '{"hooks": {"PostToolUse": ["x"]}}', ":1:28", "not an object"),
     "comment": ("claude-code", '{\n  // mine\n  "a": 1\n}', ":2:3", "does not read a settings file with comments"),
     "comma": ("gemini-cli", '{"a": 1,}', ":1:8", "trailing comma"),
     "bom": ("gemini-cli", "\ufeff{}", ":1:1", "byte order mark"),
@@ -548,7 +549,7 @@ def test_an_upgrade_replaces_the_entry_in_place(person: Any, name: str) -> None:
 def test_an_upgrade_still_gives_back_the_bytes(person: Any, monkeypatch: Any) -> None:
     """install, install by another interpreter, uninstall: the first bytes."""
     for name in JSON:
-        path = person.write(home(person, USER[name]), '{ "description" : 1 ,"hooks":{ } }')
+        path = person.write(home(person, USER[name]), '{ "description" : "x" ,"hooks":{ } }')
         before = read(path)
         run(person, "install", name)
         link = os.path.join(person.base, "python-" + name)
@@ -745,13 +746,14 @@ def test_codex_home_with_a_link(person: Any) -> None:
     link = os.path.join(person.base, "link")
     os.symlink(real, link)
     run(person, "install", "codex", env={"CODEX_HOME": link})
-    assert list(states(os.path.join(real, "config.toml"))) == [f"{real}/hooks.json:post_tool_use:0:0"]
+    events = ("post_tool_use", "pre_tool_use")
+    assert list(states(os.path.join(real, "config.toml"))) == [f"{real}/hooks.json:{event}:0:0" for event in events]
     run(person, "uninstall", "codex", env={"CODEX_HOME": link})
     assert os.listdir(real) == []
     os.symlink(real, home(person, ".codex"))
     run(person, "install", "codex")
     assert list(states(os.path.join(real, "config.toml"))) == [
-        f"{home(person, '.codex')}/hooks.json:post_tool_use:0:0"
+        f"{home(person, '.codex')}/hooks.json:{event}:0:0" for event in events
     ]
 
 

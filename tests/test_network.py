@@ -178,6 +178,42 @@ def test_an_answer_in_drops_ends_with_the_time(server, head):
     assert time.monotonic() - began < 2
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 200_000,
+        b"HTTP/1.1 200 OK\r\n" + b"X-Many: 1\r\n" * 5000 + b"\r\n",
+        b"HTTP/1.1 " + b"2" * 200_000,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1" * 200_000,
+    ],
+)
+def test_headers_without_end_are_no_verdict(server, head):
+    """A status line, a header, a number of headers or a chunk's size that is too long is not read to its end."""
+    error = why(server(head).url)
+    assert error.cause == "probe"
+
+
+def test_promises_of_an_answer_end_with_the_time(server):
+    """A server that says "100 Continue" for ever, or adds trailers for ever, is a time-out."""
+
+    def for_ever(head, line_):
+        def reply(line, asked, self):
+            line.sendall(head)
+            while not self.over.is_set():
+                line.sendall(line_)
+                time.sleep(0.01)
+
+        return reply
+
+    for head, again in (
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-Trailer: 1\r\n"),
+    ):
+        began = time.monotonic()
+        assert why(server(for_ever(head, again)).url, seconds=0.4).cause == "probe"
+        assert time.monotonic() - began < 2
+
+
 def test_a_silent_server_is_a_time_out(server):
     """Accepted and never answered is no verdict."""
     error = why(server(lambda line, asked, self: self.over.wait(5)).url, seconds=0.3)

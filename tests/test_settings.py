@@ -184,9 +184,9 @@ def written(dice: random.Random, plain: object, prefix: str, unit: str, comments
 @pytest.mark.parametrize("about, text, words_in_it", [
     (claude_code, '{"hooks": null}', "null"), (claude_code, '{"hooks": []}', "an array"),
     (claude_code, "[]", "no JSON object"), (claude_code, '{"hooks": {"PostToolUse": {}}}', "not a list"),
-    (claude_code, '{"hooks": {"PostToolUse": [1]}}', "no list of hooks"),
+    (claude_code, '{"hooks": {"PostToolUse": [1]}}', "not an object"),
     (claude_code, '{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}', "no command"),
-    (claude_code, '{"hooks": {"Stop": [{"matcher": "x"}]}}', "no list of hooks"),
+    (claude_code, '{"hooks": {"Stop": [{"matcher": "x"}]}}', "has no hooks"),
     (claude_code, '{"hooks": {"Stop": [{"hooks": [{"type": "bogus"}]}]}}', "type"),
     (claude_code, '{"hooks": {"Stop": [{"hooks": [{"type": "http", "url": 1}]}]}}', "url"),
     (claude_code, '{\n// c\n}', "comments"), (claude_code, '{"a": 1,}', "trailing comma"),
@@ -195,7 +195,7 @@ def written(dice: random.Random, plain: object, prefix: str, unit: str, comments
     (codex, "\ufeff{}", "byte order mark"),
     (codex, '{"hooks": {"Stop": null}}', "null"), (codex, '{"description": "a", "description": "b"}', "twice"),
     (codex, '{"hooks": {"Stop": [{"hooks": [{"type": "http", "url": "http://x"}]}]}}', "type"),
-    (codex, '{"hooks": {"A": [{"hooks": [{"type": "command", "command": "x", "timeout": 1.5}]}]}}', "whole number"),
+    (codex, '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x", "timeout": 1.5}]}]}}', "whole number"),
     (copilot_cli, '{"hooks": {"postToolUse": {}}}', "not a list"),
 ])  # fmt: skip
 def test_a_file_in_which_the_client_would_run_nothing_is_refused(about: object, text: str, words_in_it: str) -> None:

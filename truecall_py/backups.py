@@ -8,7 +8,7 @@ import json
 import os
 from contextlib import contextmanager
 
-from truecall_py.atomic import write_whole
+from truecall_py.atomic import clear, write_whole
 from truecall_py.digest import sha256
 from truecall_py.errors import TruecallError
 from truecall_py.records import record
@@ -79,8 +79,11 @@ def save(state: str, new: Record) -> str:
 
 
 def drop(state: str, path: str) -> None:
-    """Forgets a record and its backup. Raises OSError."""
+    """Forgets a record and its backup, and takes away what a killed install left beside them and beside the file
+    itself. Raises OSError."""
+    clear(path)
     for name in places(state, path):
+        clear(name)
         if os.path.lexists(name):
             os.unlink(name)
 

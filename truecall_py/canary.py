@@ -1,14 +1,16 @@
 """The canary: a call that no agent made, told to a registered command as its client would tell it, and whether
-the answer is one that this client puts in front of its model. Never starts a process itself."""
+the answer is one that this client puts in front of its model. Without a trusted contract it proves that the command
+answers, with one that its engine and a check work. Never starts a process itself."""
 
 from __future__ import annotations
 
 import json
 import os
 
-from truecall_py import hook, wording
+from truecall_py import hook, pinning, snapshots, wording
 from truecall_py.contract import FILE_NAME
 from truecall_py.harnesses import module
+from truecall_py.registration import quoted
 from truecall_py.types import Correction
 
 TYPE_CHECKING = False
@@ -21,6 +23,15 @@ FAILED = ("PostToolUseFailure", "postToolUseFailure")
 # By these the clients name the project; a client sets its own, and some set Claude Code's as well.
 FOLDERS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "COPILOT_PROJECT_DIR")
 TIME = "2026-01-01T00:00:00.000Z"
+UNTRUSTED = ("NOT CONFIRMED", "trusted")  # what is said where nobody trusts the contract file
+EFFECT, CONTRACT = "sang.txt", "truecall-doctor-canary"
+REFUTED = ("NOT DONE", CONTRACT)
+TEXT = f"""version: 1
+contracts:
+  - id: {CONTRACT}
+    tool: {TOOL}
+    post: {{file_exists: {{path: "{{{{project}}}}/{EFFECT}"}}}}
+"""
 
 
 def lay(folder: str) -> str:
@@ -29,6 +40,35 @@ def lay(folder: str) -> str:
     with open(path, "x", encoding="utf-8") as file:
         file.write("version: 1\n")
     return path
+
+
+def prove(folder: str) -> tuple[str, str]:
+    """Writes a contract that the canary breaks until there is a file EFFECT, and trusts it in a store of its own;
+    (the contract file, the store). Raises TruecallError or OSError."""
+    path, state = os.path.join(folder, FILE_NAME), os.path.join(folder, "state")
+    with open(path, "x", encoding="utf-8") as file:
+        file.write(TEXT)
+    pinning.trust(pinning.compile_file(path), state)
+    return path, state
+
+
+def extended(command: str, path: str, state: str) -> str:
+    """A registered line with words behind it, of which the last ones count: these contracts and this store; "" for
+    a line behind whose command no word can be put."""
+    import shlex
+
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        words = list(lexer)
+    except ValueError:
+        return ""
+    plain = not any(word and not word.strip("();<>|&") for word in words)
+    starts = [at for at, word in enumerate(words) if word.endswith("/run.sh")]
+    if not plain or not starts or any(letter in command for letter in "`\n\r#") or "$(" in command:
+        return ""
+    return f"{command} --contracts {quoted(path)} --state {quoted(state)}"
 
 
 def environment(harness: str, folder: str, given: Mapping[str, str]) -> dict[str, str]:
@@ -67,18 +107,26 @@ def payload(harness: str, event: str, folder: str) -> dict[str, Any]:
         plain |= {"timestamp": TIME}
     if harness == "qwen-code":
         plain |= {"timestamp": TIME, "tool_use_id": CALL, "tool_call_id": CALL}
+    if event == before(harness):
+        return {**plain, "session_id": CALL}
     if event == "PostToolBatch":
         call = {"tool_name": TOOL, "tool_input": {}, "tool_use_id": CALL}
         return {**plain, "tool_calls": [{**call, "tool_response": f"<tool_use_error>{SAID}</tool_use_error>"}]}
     return {**plain, **({"error": SAID} if failed else {"tool_response": answer})}
 
 
-def trouble(harness: str, event: str, told: dict[str, Any], code: int, out: bytes, err: bytes) -> str:
-    """What is wrong with an answer to the canary; "" for one in the client's dialect that speaks of it."""
+def trouble(
+    harness: str, event: str, told: dict[str, Any], code: int, out: bytes, err: bytes,
+    words: tuple[str, ...] = UNTRUSTED,
+) -> str:  # fmt: skip
+    """What is wrong with an answer to the canary; "" for one in the client's dialect that speaks of it, in these
+    words."""
     said = err.decode("utf-8", "replace").strip().splitlines()
     last = f": {said[-1][:200]}" if said else ""
     if code != 0:
         return f"the command ended with exit code {code}{last}"
+    if not out.strip() and event == before(harness):
+        return ""  # it looks, and says nothing
     if not out.strip():
         return f"the command said nothing, which {module(harness).REGISTRATION.client} takes for: all is well{last}"
     try:
@@ -94,9 +142,26 @@ def trouble(harness: str, event: str, told: dict[str, Any], code: int, out: byte
     if not any(answer == rendered(harness, event, told, text, replace) for replace in (False, True)):
         client = module(harness).REGISTRATION.client
         return f"the answer is not in the dialect of {client}: {json.dumps(answer)[:200]}"
-    if "NOT CONFIRMED" not in text or "trusted" not in text:
+    if not all(word in text for word in words):
         return f"the answer does not speak of the canary: {text[:200]!r}"
     return ""
+
+
+def before(harness: str) -> str:
+    """The event at which this client lets the hook look before a call, "" where it has none."""
+    return str(getattr(module(harness), "BEFORE", ""))
+
+
+def looked(state: str) -> bool:
+    """Whether the look before the canary was kept."""
+    return snapshots.find(state, CALL, CALL) is not None
+
+
+def silent(code: int, out: bytes) -> str:
+    """What is wrong with an answer to a canary that kept its contract; "" for none at all."""
+    if code != 0:
+        return f"the command ended with exit code {code}"
+    return f"the command said {out[:200].decode('utf-8', 'replace')!r}" if out.strip() else ""
 
 
 def rendered(harness: str, event: str, told: dict[str, Any], text: str, replace: bool) -> Any:

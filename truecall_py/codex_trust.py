@@ -32,12 +32,13 @@ def label(event: str) -> str:
 def trusted_hash(event: str, group: dict[str, Any], handler: dict[str, Any]) -> str:
     """What Codex computes for a command hook; it runs one only where this is stored."""
     hashed: dict[str, Any] = {name: handler[name] for name in ("type", "command", "statusMessage") if name in handler}
-    hashed |= {"timeout": max(1, handler.get("timeout", 600)), "async": handler.get("async", False)}
+    timeout = handler.get("timeout")
+    hashed |= {"timeout": max(1, timeout) if isinstance(timeout, int) else 600, "async": handler.get("async", False)}
     whole: dict[str, Any] = {"event_name": label(event), "hooks": [hashed]}
     if group.get("matcher") is not None:
         whole["matcher"] = group["matcher"]
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return "sha256:" + sha256(text.encode())
+    return "sha256:" + sha256(text.encode("utf-8", "surrogatepass"))  # half a letter: Codex does not read it at all
 
 
 def canonical(path: str) -> str:
@@ -54,8 +55,12 @@ def handlers(doc: Document | None, path: str) -> Handlers:
     hooks = doc.root.plain().get("hooks", {}) if doc is not None else {}
     found = []
     for event, groups in hooks.items():
-        for number, group in enumerate(groups):
-            for place, handler in enumerate(group.get("hooks", [])):
+        # What is of another shape is below an event that Codex does not know, or in a group that it passes over.
+        for number, group in enumerate(groups if isinstance(groups, list) else ()):
+            inside = group.get("hooks") if isinstance(group, dict) else None
+            for place, handler in enumerate(inside if isinstance(inside, list) else ()):
+                if not isinstance(handler, dict):
+                    continue
                 mine = bool(words(handler.get("command")))
                 key = f"{path}:{label(event)}:{number}:{place}"
                 found.append((key, trusted_hash(event, group, handler) if mine else "", mine))

@@ -31,6 +31,9 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
         if given is not None:
             plain[field.name] = compiled(field, given)
     plain["mode"] = entry.get("mode", mode)
+    plain.pop("examples", None)
+    if any(looks_before(item, plain) for item in plain["post"]):
+        plain["before"] = True
     named = template.names(plain["post"])
     roots = {name.partition(".")[0] for name in named}
     if "file" in roots or any(name.partition(".")[0] == "file" for name in plain["when"]):
@@ -38,6 +41,18 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
     if "match" in roots:
         plain["captures"] = True
     return plain
+
+
+def looks_before(item: dict[str, Any], plain: dict[str, Any]) -> bool:
+    """Whether a compiled check needs a look before the call: to be told at all, or to tell whether the call
+    brought it about."""
+    name, params = item["check"], item["params"]
+    if name in contract.COMBINATORS:
+        return any(looks_before(each, plain) for each in (params if isinstance(params, list) else [params]))
+    check = module(name)
+    if not hasattr(check, "before"):
+        return False
+    return plain.get("vacuous") != "ok" or bool(getattr(check, "needs_before", lambda _: False)(params))
 
 
 def compiled(field: Field, value: Any) -> Any:

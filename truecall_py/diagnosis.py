@@ -7,22 +7,25 @@ import json
 import os
 import shutil
 
-from truecall_py import codex_trust, entries, installs, inventory
+from truecall_py import atomic, codex_trust, installs, inventory, switches, validity
 from truecall_py.errors import TruecallError
 from truecall_py.installs import PROJECT, USER
 from truecall_py.inventory import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler, Inventory
-from truecall_py.registration import PLUGIN, SCRIPT
-from truecall_py.settings import Document, SettingsError
+from truecall_py.registration import PLUGIN, SCRIPT, quoted
+from truecall_py.settings import Document, SettingsError, place
 from truecall_py.types import DEADLINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
 MARGIN = 2.0  # seconds that a client must wait longer than the hook works
 EVERY = (None, "", "*", ".*")
 PYTHON, RUN = "TRUECALL_PYTHON", 0o111
+# The largest time-out that a client was seen to count with: one above it ends every hook at once.
+LONGEST = {"claude-code": (switches.OLD, 2147483.647), "gemini-cli": ("Gemini CLI", 2147483647),
+           "qwen-code": ("Qwen Code", 2147483647)}  # fmt: skip
 # What a client tells no hook (docs/harnesses.md).
 UNTOLD = {
     "codex": "Codex tells no hook of a patch that failed, of an MCP tool's error, of an apply_patch inside a shell "
@@ -35,7 +38,14 @@ def mending(handler: Handler) -> str:
     """The command that writes this registration again."""
     if handler.scope == PLUGIN_SCOPE:
         return "codex plugin add truecall" if handler.harness == "codex" else "claude plugin install truecall"
-    return f"truecall install {handler.harness}{' --project' if handler.scope == PROJECT else ''}"
+    return f"{entering(handler)}truecall install {handler.harness}{' --project' if handler.scope == PROJECT else ''}"
+
+
+def entering(handler: Handler) -> str:
+    """How to get to the folder whose file this is, where that is another than the current one."""
+    folder = handler.path.removesuffix(f"/{handler.about.project}")
+    away = handler.scope == PROJECT and folder not in (handler.path, os.getcwd())
+    return f"cd {quoted(folder)} && " if away else ""
 
 
 def removing(handler: Handler) -> str:
@@ -47,8 +57,8 @@ def removing(handler: Handler) -> str:
     return f"truecall uninstall {handler.harness}{' --project' if handler.scope == PROJECT else ''}"
 
 
-def of_harness(name: str, found: Inventory, project: str) -> Iterator[Finding]:
-    """Everything that the files say of one harness."""
+def of_harness(name: str, found: Inventory, project: str, given: Mapping[str, str]) -> Iterator[Finding]:
+    """Everything that the files say of one harness. `given` is the environment of its hooks."""
     mine = [handler for handler in found.handlers if handler.harness == name]
     if not mine:
         return
@@ -62,9 +72,11 @@ def of_harness(name: str, found: Inventory, project: str) -> Iterator[Finding]:
         if missing:
             yield Finding(WARNING, name, f"not registered for {', '.join(missing)}: such calls are not judged",
                           path, mending(here[0]))  # fmt: skip
+    yield from unread(mine, found)
     for handler in mine:
-        yield from of_handler(handler)
-    yield from switched_off(name, found, project)
+        yield from of_handler(handler, given)
+    yield from switches.off(name, mine, project, os.environ)
+    yield from from_above(name, mine, project)
     yield from twice(name, mine)
     if name == "codex":
         yield from codex(mine, found, project)
@@ -74,12 +86,24 @@ def of_harness(name: str, found: Inventory, project: str) -> Iterator[Finding]:
         yield Finding(NOTE, name, UNTOLD[name])
 
 
-def of_handler(handler: Handler) -> Iterator[Finding]:
+def unread(mine: list[Handler], found: Inventory) -> Iterator[Finding]:
+    """What a file of ours says besides with which the client does not read it, or the hooks in it."""
+    for handler in {handler.path: handler for handler in mine}.values():
+        if not inventory.settled(handler.about) or handler.path.endswith(".toml"):
+            continue
+        doc = Document(found.read[handler.path])
+        for fault in validity.faults(doc, handler.about):
+            do = mending(handler) if fault.ours else "mend it there, and run truecall doctor again"
+            where = f"{handler.path}:{place(doc.text, fault.offset)}"
+            yield Finding(WARNING if fault.only else ERROR, handler.harness, fault.what, where, do)
+
+
+def of_handler(handler: Handler, given: Mapping[str, str]) -> Iterator[Finding]:
     """Whether the programs are there, the words fit, and the client waits long enough."""
     name, do = handler.harness, mending(handler)
     words = handler.words
     launcher = words[0].replace("${CLAUDE_PLUGIN_ROOT}", handler.root) if words else ""
-    for what, path in (("launcher", launcher), ("interpreter", interpreter(handler))):
+    for what, path in (("launcher", launcher), ("interpreter", interpreter(handler, given))):
         if not path:
             yield Finding(ERROR, name, f"the command names no {what} that is there", handler.where, do)
         elif not os.path.isfile(path):
@@ -102,10 +126,10 @@ def of_handler(handler: Handler) -> Iterator[Finding]:
     yield from waiting(handler)
 
 
-def interpreter(handler: Handler) -> str:
+def interpreter(handler: Handler, given: Mapping[str, str]) -> str:
     """The interpreter that the launcher starts."""
-    named = handler.python or os.environ.get(PYTHON, "") or "python3"
-    return named if "/" in named else shutil.which(named) or ""
+    named = handler.python or given.get(PYTHON, "") or "python3"
+    return named if "/" in named else shutil.which(named, path=given.get("PATH")) or ""
 
 
 def waiting(handler: Handler) -> Iterator[Finding]:
@@ -119,25 +143,38 @@ def waiting(handler: Handler) -> Iterator[Finding]:
         deadline = float(handler.option("--deadline") or DEADLINE)
     except ValueError:
         deadline = DEADLINE
+    who, longest = LONGEST.get(handler.harness, ("", given))
+    if given > longest:
+        what = f"{who} cannot count to {about.timeout[0]}: {handler.timeout!r}, and ends the hook at once"
+        yield Finding(ERROR, handler.harness, what, handler.where, mending(handler))
     if given / unit < deadline + MARGIN:
         what = f"the client waits {given / unit:g} s ({about.timeout[0]}: {handler.timeout!r}), the hook works up to"
         yield Finding(ERROR, handler.harness, f"{what} {deadline:g} s: a slow check would be lost in silence",
                       handler.where, mending(handler))  # fmt: skip
 
 
-def switched_off(name: str, found: Inventory, project: str) -> Iterator[Finding]:
-    """Switches in any file of the client with which no hook runs, and entries beside those of `install`."""
-    about = installs.registered()[name].REGISTRATION
-    named = [path for _, path in inventory.files(name, about, project, "/") if path in found.read]
-    for path in dict.fromkeys(named) if inventory.settled(about) else ():
-        if path.endswith(".toml"):
-            continue
-        try:
-            doc = Document(found.read[path])
-        except SettingsError:
-            continue
-        for said in entries.cautions(doc, about, "") if doc.root.kind == "object" else ():
-            yield Finding(ERROR, name, said, path, f"change it in {path}")
+def from_above(name: str, mine: list[Handler], project: str) -> Iterator[Finding]:
+    """Claude Code 2.1.332 runs the hooks of the repository's root in a subfolder, too, and 2.1.197 does not."""
+    if name != "claude-code":
+        return
+    upper = [installs.place(mine[0].about, PROJECT, folder) for folder in inventory.above(name, project)]
+    here = {handler.event for handler in mine if handler.path not in upper}
+    lone = [handler for handler in mine if handler.path in upper and handler.event not in here]
+    if lone:
+        root = lone[0].path.removesuffix(f"/{lone[0].about.project}")
+        what = f"it is registered for the repository's root alone: in this folder {switches.NEW} runs the hook, and "
+        yield Finding(WARNING, name, f"{what}{switches.OLD} does not", lone[0].path,
+                      f"start claude in {root}, or: truecall install claude-code")  # fmt: skip
+
+
+def drafts(names: list[str], project: str) -> Iterator[Finding]:
+    """What an install that was killed left beside a client's file."""
+    for name in names:
+        about = installs.registered()[name].REGISTRATION
+        for scope in (USER, PROJECT):
+            for draft in atomic.stale(os.path.realpath(installs.place(about, scope, project))):
+                what = "an install that was killed left this draft; the next install or uninstall takes it away"
+                yield Finding(NOTE, name, what, draft)
 
 
 def twice(name: str, mine: list[Handler]) -> Iterator[Finding]:
@@ -152,13 +189,15 @@ def twice(name: str, mine: list[Handler]) -> Iterator[Finding]:
             yield Finding(WARNING, name, what, places, removing(here[-1]))
 
 
-def across(found: Inventory) -> Iterator[Finding]:
-    """Copilot CLI runs the hooks of a project's .claude/settings.json, too."""
+def across(found: Inventory, project: str) -> Iterator[Finding]:
+    """Copilot CLI runs the hooks of a project's .claude/settings.json and .claude/settings.local.json, too."""
+    beside = os.path.join(project, ".claude")
     shared = [handler for handler in found.handlers if handler.harness == "claude-code"
-              and handler.path.endswith("/.claude/settings.json") and handler.scope == PROJECT]  # fmt: skip
+              and handler.scope == PROJECT and os.path.dirname(handler.path) == beside]  # fmt: skip
     other = [handler for handler in found.handlers if handler.harness == "copilot-cli"]
     if shared and other:
-        what = "Copilot CLI also runs the hooks of .claude/settings.json, so each call is judged twice"
+        file = os.path.basename(shared[0].path)
+        what = f"Copilot CLI also runs the hooks of .claude/{file}, so each call is judged twice"
         yield Finding(WARNING, "copilot-cli", what, shared[0].where, removing(shared[0]))
 
 
@@ -185,7 +224,8 @@ def codex(mine: list[Handler], found: Inventory, project: str) -> Iterator[Findi
     for path in dict.fromkeys(handler.path for handler in mine):
         here = next(handler for handler in mine if handler.path == path)
         for said in codex_trust.remarks(plain, here.trust[0].rsplit(":", 3)[0], here.scope == PROJECT, project):
-            yield Finding(ERROR, "codex", said, config, f"change it in {config}, or start codex here and confirm")
+            if not said.startswith("features."):  # switches knows which file of several counts
+                yield Finding(ERROR, "codex", said, config, f"change it in {config}, or start codex here and confirm")
         beside = os.path.join(os.path.dirname(path), "config.toml")
         second = [] if path == beside else codex_trust.second(read_toml(found.read.get(beside, "")))
         if second:
@@ -206,19 +246,15 @@ def folder_trust(name: str, remark: str, project: str) -> Finding:
         return Finding(NOTE, name, remark)
     home = os.path.dirname(installs.place(installs.registered()[name].REGISTRATION, USER, project))
     path = os.path.join(home, "trustedFolders.json")
-    above = [project]
-    while above[-1] != os.path.dirname(above[-1]):
-        above.append(os.path.dirname(above[-1]))
-    known = inventory.plain(path)
-    told = os.environ.get("GEMINI_CLI_TRUST_WORKSPACE") == "true"
-    if told or any(known.get(each) == "TRUST_FOLDER" for each in above):
+    if switches.gemini_trusts(project):
         return Finding(OK, name, "Gemini CLI trusts this folder", path)
     return Finding(WARNING, name, remark, path, "start gemini in this folder, and choose to trust it")
 
 
-def absent(names: list[str], found: Inventory, every: bool) -> Iterator[Finding]:
+def absent(names: list[str], found: Inventory, every: bool, project: str) -> Iterator[Finding]:
     """What to say of harnesses in which truecall is not registered."""
     there = {handler.harness for handler in found.handlers}
+    yield from (said for name in names if name not in there for said in out_of_reach(name, project))
     if every and not there:
         yield Finding(ERROR, "truecall", "it is registered with no client, so nothing is judged", "",
                       f"truecall install HARNESS (one of {', '.join(names)}), or truecall init")  # fmt: skip
@@ -227,8 +263,18 @@ def absent(names: list[str], found: Inventory, every: bool) -> Iterator[Finding]
             yield Finding(ERROR, name, "truecall is not registered here", "", f"truecall install {name}")
 
 
+def out_of_reach(name: str, project: str) -> Iterator[Finding]:
+    """A registration in the repository's root that a client does not see from this subfolder."""
+    about, root = installs.registered()[name].REGISTRATION, installs.repository(project)
+    if root in ("", project) or not inventory.settled(about) or inventory.above(name, project):
+        return
+    path = installs.place(about, PROJECT, root)
+    if installs.registers(installs.Job(name, about, PROJECT, project, ""), path):
+        what = f"it is registered for sessions in {root}, and {about.client} does not look there from this folder"
+        yield Finding(WARNING, name, what, path, f"start it in {root}, or: truecall install {name}")
+
+
 def as_json(findings: list[Finding]) -> str:
     rows = [{"level": each.level, "group": each.group, "what": each.what, "where": each.where, "do": each.do}
             for each in findings]  # fmt: skip
     return json.dumps(rows, indent=2, ensure_ascii=False)
-

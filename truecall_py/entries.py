@@ -3,16 +3,15 @@ that the client would not read, where they would be written and never run."""
 
 from __future__ import annotations
 
-from truecall_py import settings
+from truecall_py import settings, validity
 from truecall_py.records import record
 from truecall_py.registration import BOM, COMMENTS, FLAT, Registration, by_hand, entry, words
 from truecall_py.settings import Document, Node, SettingsError
+from truecall_py.validity import HANDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-HANDS = "mend it there and run this again"
 
 
 @record(frozen=True)
@@ -68,8 +67,8 @@ def ours(doc: Document, about: Registration) -> list[Found]:
 
 
 def check(doc: Document, about: Registration) -> None:
-    """Raises SettingsError for a text that this client does not read as JSON, in which `hooks` is of another
-    shape, or in which an entry voids the others."""
+    """Raises SettingsError for a text that this client does not read as JSON, or in which `hooks` is of another
+    shape than entries are put into."""
     why = f"{about.client} does not read a settings file with"
     end = "nothing in it is in effect, hooks included"
     if doc.comments and COMMENTS not in about.reads:
@@ -95,36 +94,8 @@ def check(doc: Document, about: Registration) -> None:
     if hooks.kind != "object":
         raise SettingsError(f"hooks is {kind(hooks)}, not an object of events", hooks.start, HANDS)
     for event in hooks.members:
-        mine = event.key in about.events
-        if event.node.kind != "array":
-            if mine or about.keys:
-                raise SettingsError(f"hooks.{event.key} is {kind(event.node)}, not a list", event.node.start, HANDS)
-            continue
-        for group in event.node.members:
-            if about.types or mine:
-                check_group(about, group.node, event.key)
-
-
-def check_group(about: Registration, group: Node, event: str) -> None:
-    inside = None if about.form == FLAT or group.kind != "object" else group.get("hooks")
-    if group.kind != "object" or (about.form != FLAT and (inside is None or inside.kind != "array")):
-        raise SettingsError(f"this entry of {event} has no list of hooks in it", group.start, HANDS)
-    for handler in handlers(about, group) if about.types else []:
-        plain = handler.plain()
-        wrong = ""
-        if not isinstance(plain, dict):
-            wrong = "is no object"
-        elif plain.get("type") not in about.types:
-            wrong = f"has a type that is none of {', '.join(about.types)}"
-        elif plain["type"] == "command" and not (isinstance(plain.get("command"), str) and plain["command"]):
-            wrong = "has no command"
-        elif plain["type"] == "http" and not str(plain.get("url")).startswith(("http://", "https://")):
-            wrong = "has no url"
-        elif about.whole and "timeout" in plain and (type(plain["timeout"]) is not int or plain["timeout"] < 0):
-            wrong = "has a timeout that is no whole number"
-        if wrong:
-            what = f"this hook of {event} {wrong}, and {about.client} then drops every hook of the file in silence"
-            raise SettingsError(what, handler.start, HANDS)
+        if event.node.kind != "array" and event.key in about.events:
+            raise SettingsError(f"hooks.{event.key} is {kind(event.node)}, not a list", event.node.start, HANDS)
 
 
 def kind(node: Node) -> str:
@@ -135,7 +106,7 @@ def kind(node: Node) -> str:
 
 def cautions(doc: Document, about: Registration, harness: str) -> list[str]:
     """What is in the text that a person should know."""
-    found = []
+    found = validity.cautions(doc, about)
     for path, value in about.off:
         node: Node | None = doc.root
         for key in path.split("."):
@@ -158,6 +129,7 @@ def merged(text: str, about: Registration, commands: dict[str, str], pieces: tup
     entries of ours elsewhere are taken out. `pieces` are those of the install before. Raises SettingsError."""
     doc = Document(text)
     check(doc, about)
+    validity.refuse(doc, about)
     kept: dict[str, Found] = {}
     for found in ours(doc, about):
         if found.alone and found.event in commands:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 KINDS = (
     "text", "texts", "path", "url", "pattern", "octal", "name", "duration", "count", "counts", "number", "boolean",
     "choice", "choices", "argv", "map", "matcher", "matchers", "status", "statuses", "check", "checks", "json-schema",
-    "value", "list", "operand", "contracts", "use",
+    "value", "list", "operand", "contracts", "use", "examples", "glob", "key", "mode",
 )  # fmt: skip
 
 

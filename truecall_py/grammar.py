@@ -25,6 +25,9 @@ TEMPLATE = r"\{\{"
 
 TEXT: Schema = {"type": "string"}
 WORD: Schema = {"type": "string", "minLength": 1}
+# A name of a key path: letters, "quoted" ones, templates; in brackets it may hold dots.
+PIECE = r'(?:"(?:[^"\\]|\\.)*"|\{\{[^{}]*\}\}|[^.\[\]"{}])+'
+BRACKET = r'\[(?:\*|(?:"(?:[^"\\]|\\.)*"|\{\{[^{}]*\}\}|[^\[\]"{}])+)\]'
 COUNT: Schema = {"type": "integer", "minimum": 0}
 STATUS: Schema = {
     "if": {"type": "string"},
@@ -42,15 +45,75 @@ def one_or_list(item: Schema, unique: bool = False) -> Schema:
     return {"if": {"type": "array"}, "then": many, "else": item}
 
 
+# What an example may say of its world, of a page that is served in it, and of itself.
+TREE: Schema = {"type": "object", "propertyNames": {"minLength": 1}, "additionalProperties": TEXT, "x-kind": "map"}
+OCTAL: Schema = {"type": "string", "pattern": "^0?[0-7]{3,4}" + END}
+PAGE: Schema = {
+    "type": "array",
+    "minItems": 3,
+    "maxItems": 3,
+    "prefixItems": [{"type": "integer", "minimum": 100, "maximum": 599}, {"type": "object"}, TEXT],
+}
+SMALL_WORLD: Schema = {
+    "type": "object",
+    "x-kind": "a world",
+    "additionalProperties": False,
+    "properties": {
+        "files": {**TREE, "description": "Path and text of each file."},
+        "bytes": {**TREE, "description": "Path and hexadecimal bytes of each file that is no text."},
+        "links": {**TREE, "description": "Path and target of each symbolic link."},
+        "modes": {
+            "type": "object",
+            "additionalProperties": {**OCTAL, "x-kind": "octal"},
+            "description": 'Path and permission bits, e.g. "0755".',
+        },
+        "folders": {"type": "array", "items": WORD, "description": "Folders, also empty ones."},
+        "gone": {"type": "array", "items": WORD, "description": "What is removed again (from what `before` built)."},
+        "repository": {"type": "boolean", "description": "true: a git repository with one commit of all that."},
+        "setup": {**one_or_list(TEXT), "description": "Lines of sh, run in the world's folder."},
+        "serve": {
+            "type": "object",
+            "propertyNames": {"minLength": 1},
+            "additionalProperties": PAGE,
+            "description": "Path and [status, headers, body] of pages, at which the contract's URLs are asked.",
+        },
+    },
+}
+EXAMPLE: Schema = {
+    "type": "object",
+    "x-kind": "an example",
+    "additionalProperties": False,
+    "required": ["title", "payload", "verdict"],
+    "properties": {
+        "title": {**WORD, "description": "What the example shows."},
+        "harness": {**WORD, "description": "Who sends the payload; claude-code if its keys say no other."},
+        "payload": {"type": "object", "description": "The call as its harness sends it; common keys are added."},
+        "before": {**SMALL_WORLD, "description": "The world as it is looked at before the call."},
+        "world": {**SMALL_WORLD, "description": "What is there after the call, on top of `before`."},
+        "verdict": {
+            "enum": ["verified", "refuted", "unverified", "none"],
+            "description": "What must come of it; none: the contract does not apply.",
+        },
+    },
+}
 # What each kind of field accepts, and the words for it in a message. `choice` and `choices` get their enum
 # from the field.
 ACCEPTED: dict[str, tuple[Schema, str]] = {
     "text": (TEXT, "text"),
     "texts": (one_or_list(WORD), "text or a list of texts"),
     "path": (WORD, "a path"),
+    "glob": (WORD, "a path in which * is any name, ? any character and ** any folders"),
+    "key": (
+        {"type": "string", "pattern": f"^(?:{PIECE}|{BRACKET})(?:\\.{PIECE}|{BRACKET})*{END}"},
+        'where in a file, e.g. server.port, items[0], items[name=web].port, items[*] or "a.b".c',
+    ),
+    "mode": (
+        {"type": "string", "pattern": "^(kept|0?[0-7]{3,4})" + END},
+        'permission bits as text, e.g. "0755", or kept',
+    ),
     "url": ({**WORD, "pattern": "^(https?://|" + TEMPLATE + ")"}, "a URL with http:// or https://"),
     "pattern": (WORD, "a regular expression"),
-    "octal": ({"type": "string", "pattern": "^0?[0-7]{3,4}" + END}, 'permission bits as text, e.g. "0755"'),
+    "octal": (OCTAL, 'permission bits as text, e.g. "0755"'),
     "name": (
         {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]*" + END, "maxLength": 100},
         "a name of a-z, 0-9 and -",
@@ -94,6 +157,8 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
                 "a whole number, or a map of matcher operators"),
     "contracts": ({"type": "array", "items": {"$ref": "#/$defs/contract"}}, "a list of contracts"),
     "use": (one_or_list(WORD, unique=True), "a list of packs"),
+    "examples": ({"type": "array", "minItems": 1, "items": EXAMPLE},
+                 "a list of maps with title, payload and verdict"),
 }  # fmt: skip
 
 # Kinds whose values are not text: where a template may stand for one, a text that holds a template may.
@@ -194,8 +259,6 @@ def any_check() -> Schema:
             **fragment,
             "x-kind": "checks" if name != "not" else "check",
         }
-    for name, step in checks.LATER.items():
-        properties[name] = {"not": {}, "x-step": step}
     return {
         "title": "check",
         "type": "object",

@@ -12,8 +12,8 @@ import sys
 import time
 
 from truecall_py.errors import DeadlineReached, PayloadError, TruecallError, TrustError
-from truecall_py.types import DEADLINE, Correction, Reply
-from truecall_py.wire import Refused, loads
+from truecall_py.incoming import Options, decode, read_stdin
+from truecall_py.types import Correction, Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,93 +23,8 @@ if TYPE_CHECKING:
     from truecall_py.trust import Source
     from truecall_py.types import ToolCall
 
-STDIN_LIMIT = 128 * 1024 * 1024  # bytes; a 32 MB write arrives twice, as 68 MB
 SEAL = "#truecall:end"  # the launcher takes nothing for an answer that does not end so
-OPTIONS = ("--harness", "--contracts", "--state", "--deadline")
 LOOKING = frozenset(("read", "fetch", "agent"))
-
-
-class Options:
-    """What the registered command says. Raises PayloadError for what it cannot mean."""
-
-    def __init__(self, argv: list[str]) -> None:
-        self.harness = ""
-        self.event = ""
-        self.contracts: str | None = None
-        self.state = ""
-        self.deadline = DEADLINE
-        self.wrong = ""
-        plain: list[str] = []
-        rest = list(argv)
-        while rest:
-            word = rest.pop(0)
-            name, equals, value = word.partition("=")
-            if name in OPTIONS:
-                if not equals and not rest:
-                    self.wrong = f"{name} needs a value"
-                    break
-                self.take(name, value if equals else rest.pop(0))
-            elif word.startswith("-"):
-                self.wrong = f"the option {word[:60]} is not known"
-            else:
-                plain.append(word)
-        if len(plain) > 2:
-            self.wrong = f"{plain[2][:60]!r} is one word too many"
-        self.harness = self.harness or (plain[0] if plain else "")
-        self.event = plain[1] if len(plain) > 1 else ""
-
-    def take(self, name: str, value: str) -> None:
-        if name == "--harness":
-            self.harness = value
-        elif name == "--contracts":
-            self.contracts = value
-        elif name == "--state":
-            self.state = value
-        else:
-            try:
-                self.deadline = min(max(float(value), 0.2), 900.0)
-            except ValueError:
-                self.deadline = float("nan")
-            if self.deadline != self.deadline:
-                self.deadline = DEADLINE
-                self.wrong = f"--deadline takes seconds, not {value[:20]!r}"
-
-
-def read_stdin(ends: float, descriptor: int = 0) -> bytes:
-    """All of standard input, until it ends, the deadline, or STDIN_LIMIT. Raises PayloadError."""
-    from select import select
-
-    pieces: list[bytes] = []
-    size = 0
-    try:
-        while True:
-            ready, _, _ = select([descriptor], [], [], max(0.0, ends - time.monotonic()))
-            if not ready:
-                raise PayloadError(f"standard input did not end in time ({size} bytes came)")
-            piece = os.read(descriptor, 1 << 20)
-            if not piece:
-                return b"".join(pieces)
-            pieces.append(piece)
-            size += len(piece)
-            if size > STDIN_LIMIT:
-                raise PayloadError(f"the payload is larger than {STDIN_LIMIT >> 20} MB")
-    except (OSError, ValueError) as error:
-        raise PayloadError(f"standard input cannot be read: {error}") from None
-
-
-def decode(data: bytes) -> dict[str, Any]:
-    """The one JSON object that `data` is. Raises PayloadError with what is wrong."""
-    if not data.strip():
-        raise PayloadError("the payload is empty")
-    try:
-        payload = loads(data.removeprefix(b"\xef\xbb\xbf").decode())
-    except UnicodeDecodeError as error:
-        raise PayloadError(f"the payload is not UTF-8: byte {error.start}") from None
-    except Refused as error:
-        raise PayloadError(f"the payload is not one JSON object: {error}") from None
-    if not isinstance(payload, dict):
-        raise PayloadError(f"the payload is {type(payload).__name__}, not a JSON object")
-    return payload
 
 
 def adapter(payload: dict[str, Any]) -> ModuleType:
@@ -198,6 +113,28 @@ def judged(
     return answer(harness, event, every[0], correction, notices)
 
 
+def seen(harness: ModuleType, call: ToolCall, options: Options, ends: float) -> None:
+    """The look before a call: what the contracts want to know of the world is kept for the judgement after it."""
+    from truecall_py import places, trust
+
+    state = options.state or places.state()
+    session = anchor(harness.PROJECT_ENV)
+    contracts = []
+    for source in trust.sources(session, state, places.user_file(), options.contracts):
+        try:
+            contracts += source.named(call)
+        except TrustError:
+            continue  # told after the call
+    if contracts:
+        from truecall_py.judging import look_before
+
+        snapshot = look_before(contracts, call, ends, session)
+        if snapshot is not None:
+            from truecall_py.snapshots import keep
+
+            keep(state, call.session, call.call_id, snapshot.at, snapshot.cwd, snapshot.facts)
+
+
 def judged_by(
     found: list[Source], call: ToolCall, state: str, session: str, ends: float, notices: tuple[str, ...]
 ) -> tuple[Correction | None, tuple[str, ...]]:
@@ -223,9 +160,10 @@ def judged_by(
             notices += (changed_notice(source.path, source.status, source.why),)
     correction = None
     if contracts:
-        from truecall_py.judging import concluded, verdicts
+        from truecall_py.judging import concluded, snapshot_of, verdicts
 
-        judgement = concluded(call, verdicts(contracts, call, ends, session), notices)
+        snapshot = snapshot_of(contracts, call, state)
+        judgement = concluded(call, verdicts(contracts, call, ends, session, snapshot), notices)
         correction, notices = judgement.correction, judgement.notices
     if untrusted:
         from truecall_py.wording import with_untrusted
@@ -269,6 +207,10 @@ def reply_to(options: Options, ends: float) -> Reply:
         harness = adapter(payload)
         notices = registration(options.harness, harness.NAME)
         event = str(payload.get("hook_event_name") or options.event)
+        announced = harness.announced(payload) if hasattr(harness, "announced") else None
+        if announced is not None:
+            seen(harness, announced, options, ends)
+            return answer(harness, event, None, None, notices)
         every = calls(harness, payload)
         if not every:
             return answer(harness, event, None, None, notices)

@@ -54,6 +54,7 @@ class Handler:
     trust: tuple[str, str] = ("", "")
     root: str = ""
     more: tuple[str, ...] = ()  # what the entry says that `install` does not write
+    title: str = ""  # the name that somebody gave to the entry
 
     @property
     def about(self) -> Registration:
@@ -136,11 +137,12 @@ def invalid(name: str, path: str, text: str, error: SettingsError) -> Finding:
 
 def files(name: str, about: Registration, project: str, state: str) -> Iterator[tuple[str, str]]:
     """(scope, path) of every file in which the client may find hooks."""
-    for scope in (USER, PROJECT):
-        path = Job(name, about, scope, project, state).path
+    further = [(PROJECT, folder) for folder in above(name, project)]
+    for scope, base in ((USER, project), (PROJECT, project), *further):
+        path = Job(name, about, scope, base, state).path
         yield scope, path
         folder = os.path.dirname(path)
-        if name == "claude-code" and scope == PROJECT:
+        if name == "claude-code" and scope == PROJECT and base == project:
             yield scope, os.path.join(folder, "settings.json")
         if name == "codex":
             yield scope, os.path.join(folder, "config.toml")
@@ -148,6 +150,15 @@ def files(name: str, about: Registration, project: str, state: str) -> Iterator[
             yield from ((scope, os.path.join(folder, other)) for other in listing(folder) if other.endswith(".json"))
     found = {"claude-code": plugins, "codex": codex_plugins}.get(name)
     yield from ((PLUGIN_SCOPE, path) for path in (found(about, project, state) if found else ()))
+
+
+def above(name: str, project: str) -> list[str]:
+    """The folders above a project whose registrations may count in it, too: Codex asks each up to the repository's
+    root, Claude Code 2.1.332 that root alone, for its local settings; no other client asks any."""
+    if name == "codex":
+        return codex_trust.parents(project)[1:]
+    root = installs.repository(project) if name == "claude-code" else ""
+    return [root] if root not in ("", project) else []
 
 
 def inside(name: str, about: Registration, scope: str, path: str, text: str) -> list[Handler]:
@@ -178,7 +189,8 @@ def inside(name: str, about: Registration, scope: str, path: str, text: str) -> 
                 where = f"{path}:{settings.place(text, node.start)}"
                 told = plain.get(about.timeout[0])
                 found.append(Handler(name, scope, path, where, event.key, command, command, told,
-                                     outer.get("matcher"), trust, root, unusual(about, plain)))  # fmt: skip
+                                     outer.get("matcher"), trust, root, unusual(about, plain),
+                                     str(plain.get("name") or "")))  # fmt: skip
     return found
 
 

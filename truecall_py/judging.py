@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from truecall_py.contract import Contract
     from truecall_py.engine import Moment
+    from truecall_py.snapshots import Snapshot
     from truecall_py.trust import Source
     from truecall_py.types import Correction, ToolCall, Verdict
 
@@ -36,16 +37,19 @@ def named(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
 
 
 def verdicts(
-    contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None
-) -> list[Verdict]:
+    contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None,
+    snapshot: Snapshot | None = None,
+) -> list[Verdict]:  # fmt: skip
     """The verdicts of all contracts that apply; every one is judged, whatever the others say. `ends` is the
-    monotonic time of the deadline, `session` the folder of the session where it is known."""
+    monotonic time of the deadline, `session` the folder of the session where it is known, `snapshot` what was
+    seen before the call."""
     import time
 
     from truecall_py.engine import Moment, judge, untold
     from truecall_py.trust import changed_code
 
-    moment = Moment(ends, time.time(), session)
+    moment = Moment(ends, time.time(), session, snapshot)
+    call = started(call, snapshot)
     found: list[Verdict] = []
     for contract in contracts:
         changed = changed_code(contract.plain) if contract.plain.get("pins") else ""
@@ -56,6 +60,53 @@ def verdicts(
             why += "; the user can run: truecall trust"
             found.append(untold(contract, call, "the code that was trusted", why))
     return found
+
+
+def drifts(call: ToolCall) -> bool:
+    """Whether a command changes its folder, so that its client cannot say afterwards where it started."""
+    return call.start_cwd is None and "shell" in call.kinds
+
+
+def snapshot_of(contracts: Sequence[Contract], call: ToolCall, state: str) -> Snapshot | None:
+    """What was seen before a call; looked up only where a contract asks, or where only that look knows in which
+    folder the command started."""
+    if not drifts(call) and not any(contract.plain.get("before") for contract in contracts):
+        return None
+    from truecall_py import snapshots
+
+    found = snapshots.find(state, call.session, call.call_id)
+    if found is not None:
+        snapshots.ended(found)
+    return found
+
+
+def started(call: ToolCall, snapshot: Snapshot | None) -> ToolCall:
+    """The call with the folder in which it started, where only the look before it knows that."""
+    if snapshot is None or call.start_cwd is not None or snapshot.cwd is None:
+        return call
+    from truecall_py.types import ToolCall as Call
+
+    return Call(**{**call.__dict__, "start_cwd": snapshot.cwd})
+
+
+def look_before(
+    contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None
+) -> Snapshot | None:
+    """What the contracts that may apply to a call want to know of the world before it is made; None where that
+    is nothing."""
+    wanted = [contract for contract in contracts if drifts(call) or contract.plain.get("before")]
+    if not wanted:
+        return None
+    import time
+
+    from truecall_py.beforehand import PATIENCE, facts
+    from truecall_py.engine import Moment
+    from truecall_py.snapshots import Snapshot
+
+    at = time.time()
+    starts = Snapshot(at, call.cwd, {})
+    found = facts(wanted, started(call, starts), Moment(min(ends, time.monotonic() + PATIENCE), at, session))
+    return None if found is None else Snapshot(at, call.cwd, found)
 
 
 def applies(contract: Contract, call: ToolCall, moment: Moment) -> bool:

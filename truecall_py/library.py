@@ -8,14 +8,15 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from truecall_py import harnesses, pinning
+from truecall_py import harnesses, judging, pinning
 from truecall_py.errors import PayloadError
-from truecall_py.hook import decode
+from truecall_py.incoming import decode
 from truecall_py.judging import Judgement, concluded, named, verdicts
+from truecall_py.snapshots import Snapshot
 from truecall_py.trust import TRUSTED, Pin, Source, enforced
 from truecall_py.types import DEADLINE, ToolCall
 
-__all__ = ["Judgement", "judge"]
+__all__ = ["Judgement", "judge", "look_before"]
 
 
 def judge(
@@ -24,13 +25,14 @@ def judge(
     *,
     harness: str | None = None,
     deadline: float = DEADLINE,
+    snapshot: Snapshot | None = None,
 ) -> Judgement:
     """Judges one hook payload by contracts, against the world as it is now.
 
     `payload` is a harness's hook input: the object, or its JSON. `contracts` is the path of a contract file,
     or the parsed content of one (then `{{project}}` is the working folder), or sources that were loaded
     before. `harness` is recognised by the payload's keys if left out. `deadline` is in seconds, for all
-    checks together.
+    checks together. `snapshot` is what `look_before` saw before the call.
 
     Returns a Judgement: its `verdicts` (empty where no contract applies), and the `correction` that an agent
     would be told (None where there is nothing to tell). `call` is None for an event that is no tool call.
@@ -41,12 +43,36 @@ def judge(
     call = call_of(payload, harness)
     if call is None:
         return Judgement(None)
-    found = verdicts(named(loaded(contracts), call), call, ends)
+    found = verdicts(named(loaded(contracts), call), call, ends, snapshot=snapshot)
     return concluded(call, found)
+
+
+def look_before(
+    payload: Mapping[str, Any] | str | bytes,
+    contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Source],
+    *,
+    harness: str | None = None,
+    deadline: float = DEADLINE,
+) -> Snapshot | None:
+    """What the contracts want to know of the world before the call that a payload announces (PreToolUse of Claude
+    Code or Codex), for `judge` after it. None where that is nothing, or for any other event. The parameters and
+    errors are those of `judge`."""
+    ends = time.monotonic() + deadline
+    plain = plain_of(payload)
+    module = harnesses.module(harness or harnesses.recognise(plain))
+    call = module.announced(plain) if hasattr(module, "announced") else None
+    return None if call is None else judging.look_before(named(loaded(contracts), call), call, ends)
 
 
 def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
     """The ToolCall of a payload; None for an event that is no finished tool call. Raises PayloadError."""
+    plain = plain_of(payload)
+    call: ToolCall | None = harnesses.module(harness or harnesses.recognise(plain)).parse(plain)
+    return call
+
+
+def plain_of(payload: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
+    """The object that a payload is. Raises PayloadError."""
     if isinstance(payload, str):
         payload = payload.encode("utf-8", "surrogatepass")
     if not isinstance(payload, (bytes, Mapping)):
@@ -54,8 +80,7 @@ def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None
     plain = decode(payload) if isinstance(payload, bytes) else dict(payload)
     if not plain:
         raise PayloadError("the payload is an empty object")
-    call: ToolCall | None = harnesses.module(harness or harnesses.recognise(plain)).parse(plain)
-    return call
+    return plain
 
 
 def loaded(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Source]) -> Sequence[Source]:

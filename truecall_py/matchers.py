@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from truecall_py.world import World
 
+DELTAS = ("increased_by", "changed")
 TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
 
 FIELDS = (
@@ -26,7 +27,9 @@ FIELDS = (
     field("exists", "boolean", "true: the value is there; false: it is not."),
     field("type", "choice", "The JSON type of the value.", choices=TYPES),
     field("length", "operand", "A number, or a matcher on the length of text, list or object."),
-    field("runs", "text", "An argv glob on the parsed shell command, e.g. `git push *`."),
+    field("increased_by", "number", "A number that is this much more than before the call (negative: less)."),
+    field("changed", "boolean", "true: another value than before the call; false: the same."),
+    field("runs", "texts", "An argv glob on the parsed shell command, e.g. `git push *`; of a list, any."),
 )  # fmt: skip
 
 
@@ -55,6 +58,10 @@ def contains(value: Any, part: Any) -> bool:
     if isinstance(value, dict):
         return isinstance(part, str) and part in value
     return False
+
+
+def length(value: Any) -> Any:
+    return len(value) if isinstance(value, (str, list, dict)) else ABSENT
 
 
 def number(value: Any) -> float | int | None:
@@ -112,7 +119,7 @@ def one(operator: str, wanted: Any, value: Any, world: World) -> bool:
         found_type = json_type(value)
         return found_type == wanted or (wanted == "number" and found_type == "integer")
     if operator == "length":
-        return isinstance(value, (str, list, dict)) and holds(wanted, len(value), world)
+        return isinstance(value, (str, list, dict)) and same(len(value), wanted)
     raise Unverified(f"the matcher {operator} is not known to this version of truecall", "truecall")
 
 
@@ -127,8 +134,31 @@ def comparable(matcher: dict[str, Any], value: Any) -> bool:
     return all(needs.get(operator, True) for operator in matcher)
 
 
-def holds(matcher: dict[str, Any], value: Any, world: World, condition: bool = False) -> bool:
-    """Whether `value` (ABSENT where there is none) meets every operator. Raises Unverified.
+def deltas(matcher: Any) -> bool:
+    """Whether a matcher (or a map of matchers) compares with the value before the call."""
+    return isinstance(matcher, dict) and any(
+        name in DELTAS or (isinstance(inside, dict) and deltas(inside)) for name, inside in matcher.items()
+    )
+
+
+def moved(operator: str, wanted: Any, value: Any, before: tuple[Any] | None) -> bool:
+    """Whether a value changed as it should since before the call. Raises Unverified."""
+    if before is None:
+        raise Unverified(f"{operator} needs the value before the call, and nothing saw that", "harness")
+    (was,) = before
+    if operator == "changed":
+        return (value is not was if value is ABSENT or was is ABSENT else not same(value, was)) is wanted
+    old, new = number(was), number(value)
+    if old is None:
+        raise Unverified(f"before the call the value was {shown(was, 60)}, which is no number", "tool")
+    return new is not None and new - old == bound(wanted, operator)
+
+
+def holds(
+    matcher: dict[str, Any], value: Any, world: World, condition: bool = False, before: tuple[Any] | None = None
+) -> bool:
+    """Whether `value` (ABSENT where there is none) meets every operator. `before` holds the same value as it was
+    before the call (ABSENT where there was none); None: nobody saw it. Raises Unverified.
 
     A value that is not there meets no operator but `exists: false`. Only the negative ones differ: as a
     `condition` (in `when`) it meets them, so that a contract is not left out for want of an optional
@@ -138,6 +168,15 @@ def holds(matcher: dict[str, Any], value: Any, world: World, condition: bool = F
     if not matcher:
         raise Unverified("the matcher asserts nothing", "contract")
     for operator, wanted in matcher.items():
+        if operator in DELTAS:
+            if not moved(operator, wanted, value, before):
+                return False
+            continue
+        if operator == "length" and isinstance(wanted, dict) and isinstance(value, (str, list, dict)):
+            was = None if before is None else (length(before[0]),)
+            if not holds(wanted, len(value), world, condition, was):
+                return False
+            continue
         if value is ABSENT and operator in ("not_equals", "not_contains"):
             if condition:
                 continue
@@ -152,14 +191,19 @@ def describe(matcher: dict[str, Any]) -> str:
     words = {
         "equals": "equals {}", "not_equals": "is not {}", "one_of": "is one of {}", "contains": "contains {}",
         "not_contains": "does not contain {}", "matches": "matches {}", "at_least": "is at least {}",
-        "at_most": "is at most {}", "type": "is of type {}", "runs": "runs {}",
+        "at_most": "is at most {}", "type": "is of type {}",
+        "increased_by": "is {} more than before the call",
     }  # fmt: skip
     parts = []
     for operator, wanted in matcher.items():
         if operator == "exists":
             parts.append("is there" if wanted else "is not there")
+        elif operator == "changed":
+            parts.append("is another than before the call" if wanted else "is the same as before the call")
+        elif operator == "runs":
+            parts.append("runs " + " or ".join(map(shown, wanted if isinstance(wanted, list) else [wanted])))
         elif operator == "length":
-            parts.append(f"has a length that {describe(wanted)}")
+            parts.append(f"has a length that {describe(wanted if isinstance(wanted, dict) else {'equals': wanted})}")
         else:
             parts.append(words.get(operator, operator + " {}").format(shown(wanted)))
     return " and ".join(parts)

@@ -136,7 +136,7 @@ def ask(
 
     where = target.authority
     try:
-        addresses = resolve(target, clock)
+        addresses = addresses_of(target.host, target.port, clock)
         if not trusted:
             check(target, addresses)
         line = connect(target, addresses, trusted, clock)
@@ -162,7 +162,7 @@ def ask(
         raise Unverified(f"the request cannot be written: {str(error)[:120]}", "contract") from None
 
 
-def resolve(target: Target, clock: Clock) -> list[tuple[Any, ...]]:
+def addresses_of(host: str, port: int, clock: Clock) -> list[tuple[Any, ...]]:
     """The addresses of a name, as getaddrinfo gives them. It cannot be interrupted, so it gets a thread of
     its own, which is left behind when the time is over."""
     from _thread import allocate_lock, start_new_thread
@@ -175,7 +175,7 @@ def resolve(target: Target, clock: Clock) -> list[tuple[Any, ...]]:
 
     def work() -> None:
         try:
-            found.extend(getaddrinfo(target.host, target.port, type=SOCK_STREAM))
+            found.extend(getaddrinfo(host, port, type=SOCK_STREAM))
         except BaseException as error:  # carried to the thread that asks
             failed.append(error)
         finally:
@@ -183,13 +183,12 @@ def resolve(target: Target, clock: Clock) -> list[tuple[Any, ...]]:
 
     start_new_thread(work, ())
     if not done.acquire(timeout=clock.left()):
-        why = f"the name {target.host} was not resolved within {clock.seconds:.1f} s"
-        raise Unverified(why, "probe")
+        raise Unverified(f"the name {host} was not resolved within {clock.seconds:.1f} s", "probe")
     if failed:
         if isinstance(failed[0], gaierror):
-            raise Unverified(f"the name {target.host} cannot be resolved: {failed[0].strerror}", "probe")
+            raise Unverified(f"the name {host} cannot be resolved: {failed[0].strerror}", "probe")
         if isinstance(failed[0], UnicodeError):
-            raise Unverified(f"{target.host!r} is not a host name", "contract")
+            raise Unverified(f"{host!r} is not a host name", "contract")
         raise failed[0]
     return found
 

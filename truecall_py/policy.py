@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 # The orders, each worded in `wording`.
 AGAIN, LOOK_THEN_AGAIN, SAME_KEY, NEVER_AGAIN = "again", "look then again", "same key", "never again"
-BY_REMEDY, OTHER_WAY, CHECK_FIRST, NOT_YOURS, NOT_FINISHED, LANDED_ANYWAY = (
-    "by remedy", "other way", "check first", "not yours", "not finished", "landed anyway",
+BY_REMEDY, OTHER_WAY, CHECK_FIRST, NOT_YOURS, NOT_FINISHED, LANDED_ANYWAY, NOTHING_NEW = (
+    "by remedy", "other way", "check first", "not yours", "not finished", "landed anyway", "nothing new",
 )  # fmt: skip
 SILENT, APPEND, REPLACE, OBSERVE = "silent", "append", "replace", "observe"
 
@@ -61,7 +61,7 @@ def enforce(verdict: Verdict, call: ToolCall, said: str) -> Delivery:
         return Delivery(NOT_FINISHED, APPEND)
     if verdict.cause in OF_THE_WORLD:
         return Delivery(CHECK_FIRST, REPLACE)
-    return Delivery(NOT_YOURS, APPEND)
+    return Delivery(NOTHING_NEW if verdict.cause == "vacuous" else NOT_YOURS, APPEND)
 
 
 def after_failure(verdict: Verdict, call: ToolCall) -> Delivery:

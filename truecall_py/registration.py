@@ -39,7 +39,6 @@ class Registration:
     reads: tuple[str, ...] = ()  # what it accepts beyond strict JSON; anything else voids the whole file
     keys: tuple[str, ...] = ()  # the only top-level keys it accepts, where others void the file
     types: tuple[str, ...] = ()  # the handler types it accepts, where a bad handler voids the file
-    whole: bool = False  # a time-out that is no whole number voids the file
     off: tuple[tuple[str, bool], ...] = ()  # switches in the same file: with this value no hook runs
     twice: bool = True  # runs the same command twice where two files register it
     adds: tuple[str, ...] = ()  # keys that the client itself writes into a new file

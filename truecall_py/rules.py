@@ -8,8 +8,10 @@ import re
 import warnings
 
 from truecall_py import places, sites, template
+from truecall_py.checks import NAMES, module
 from truecall_py.codes import problem
 from truecall_py.facts import ROOTS
+from truecall_py.matchers import DELTAS
 from truecall_py.structure import near
 
 TYPE_CHECKING = False
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     Rule = Callable[["Subject"], Iterator[Problem]]
 
 # Free text for people; templates are shown as they are.
-FREE = ("description", "remedy")
+FREE = ("description", "remedy", "examples")
 # Names of a call that are no maps, and what a file has.
 PLAIN = (
     "text", "tool", "kind", "reported", "exit_code", "is_error", "cwd", "start_cwd", "project", "session",
@@ -137,12 +139,14 @@ def when_name(subject: Subject) -> Iterator[Problem]:
 
 
 def captures(entry: dict[str, Any]) -> set[str]:
-    """The names that the `runs` patterns of a contract capture. `directory` is always captured by one."""
+    """The names that the `runs` patterns of a contract capture, whichever of a list matches. `directory` is always
+    captured by one."""
     found: set[str] = set()
     for matcher in entry.get("when", {}).values():
-        pattern = matcher.get("runs") if isinstance(matcher, dict) else None
-        if isinstance(pattern, str):
-            found.update(CAPTURE.findall(pattern), ("directory",))
+        given = matcher.get("runs") if isinstance(matcher, dict) else None
+        patterns = [text for _, text in sites.items(given, ()) if isinstance(text, str)]
+        if patterns:
+            found.update(set.intersection(*(set(CAPTURE.findall(text)) for text in patterns)), ("directory",))
     return found
 
 
@@ -171,12 +175,14 @@ def regex(subject: Subject) -> Iterator[Problem]:
 
 def runs_pattern(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
-        if site.field.name == "runs" and template.OPEN not in site.value:
-            from truecall_py.runs import check_pattern
+        if site.field.name != "runs":
+            continue
+        from truecall_py.runs import check_pattern
 
-            wrong = check_pattern(site.value)
+        for path, pattern in sites.items(site.value, site.path):
+            wrong = None if template.OPEN in pattern else check_pattern(pattern)
             if wrong:
-                yield subject.find("TC207", site.path, f"the pattern cannot be used: {wrong}")
+                yield subject.find("TC207", path, f"the pattern cannot be used: {wrong}")
 
 
 def runs_place(subject: Subject) -> Iterator[Problem]:
@@ -311,6 +317,18 @@ def python_function(subject: Subject) -> Iterator[Problem]:
                 yield subject.find("TC217", site.path, f"{site.value} does not name a file and a function in it")
 
 
+def delta_place(subject: Subject) -> Iterator[Problem]:
+    """A check without a look before the call has nothing to compare with, and a condition has none either."""
+    for site in subject.sites:
+        if site.owner != "matcher" or site.field.name not in DELTAS:
+            continue
+        check = None if site.path[2:3] == ("when",) else next((name for name in site.path if name in NAMES), None)
+        if check is None or not hasattr(module(str(check)), "before"):
+            where = f"`{check}`" if check else "`when`"
+            words = f"`{site.field.name}` compares with the value before the call, and {where} does not know that"
+            yield subject.find("TC218", site.path, words, key=True)
+
+
 RULES: tuple[tuple[str, Rule], ...] = (
     ("TC201", template_syntax),
     ("TC202", template_place),
@@ -328,4 +346,5 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("TC214", inline_schema),
     ("TC216", two_ways),
     ("TC217", python_function),
+    ("TC218", delta_place),
 )

@@ -17,7 +17,7 @@ _READERS = DIRECTORY | frozenset((
     "", "echo", "cat", "ls", "test", "[", "printf", "head", "tail", "wc", "grep", "egrep", "fgrep", "rg",
     "stat", "file", "pwd", "true", "false", ":", "diff", "cmp", "sha256sum", "md5sum", "sleep", "wait",
     "which", "type", "basename", "dirname", "realpath", "readlink", "du", "df", "cut", "tr", "id", "whoami",
-    "uname", "hostname", "exit", "set", "export", "read", "kill", "jq",
+    "uname", "hostname", "exit", "set", "export", "read", "kill", "jq", "yes", "seq", "date",
 ))  # fmt: skip
 # These run a text, or what another program lists.
 _RUNNERS = frozenset((
@@ -28,7 +28,9 @@ _INTERPRETERS = ("python", "perl", "ruby", "node", "php")
 _FIND_ACTIONS = frozenset((
     "-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls",
 ))  # fmt: skip
+_SWEEPERS = ("clean", "purge", "reset", "clear")  # `make clean`
 _REMOVERS = frozenset(("rm", "rmdir", "mv", "unlink", "shred", "trash", "truncate", "dd"))
+_WAYS = _REMOVERS | {"ln"}
 
 # These change what their words name, and nothing else.
 _NAMERS = _REMOVERS | frozenset((
@@ -91,7 +93,7 @@ class _Operand:
 
     def __init__(self, text: str) -> None:
         folded = _fold(text)
-        self.kind, self.parts = _path(folded)
+        self.kind, self.parts = path_of(folded)
         self.last = self.parts[-1] if self.parts else ""
         self.tokens = frozenset(_tokens(folded))
 
@@ -101,10 +103,18 @@ class _Operand:
             return bool(self.last and self.last in word) or self.near_path(word.partition("=")[2], moved)
         return bool(self.last and self.last in word) or word in self.tokens or self.near_path(word, moved)
 
+    def cut(self, word: str) -> bool:
+        """True if the way to this object may be a link to what the word names, or lead through one."""
+        above = self.parts[:-1]
+        if word.startswith("-") or not any(part != ".." for part in above):
+            return False
+        kind, parts = path_of(word)
+        return kind != self.kind or len(parts) < len(self.parts) or parts[: len(above)] != above
+
     def near_path(self, word: str, moved: bool) -> bool:
         if not word or word.startswith("/dev/"):
             return False
-        kind, parts = _path(word)
+        kind, parts = path_of(word)
         if kind != self.kind:
             return True
         if moved and not kind:
@@ -125,19 +135,27 @@ class Aftermath:
         self.effects = [_Effect(simple) for simple in simples]
         self.budget = _BUDGET
 
-    def spoils(self, index: int, argv: list[str | None], operands: list[str]) -> bool:
-        """True if another command may have touched what this one (argv, its captured operands) did."""
-        program = base(argv[0] or "")
+    def spoils(
+        self, index: int, argv: list[str | None], operands: list[str], since: int = -1, output: bool = False
+    ) -> bool:
+        """True if another command may have touched what this one (argv, its captured operands) did. From the
+        place `since` on they run beside it, in one pipe; `output`: one operand is where its own output goes."""
+        program = base(argv[0] or "") if argv else ""
+        writes = output or program == "tee"  # all that can go wrong is that the file is removed
         sought = [_Operand(operand) for operand in operands]
         moved = False
         for position, effect in enumerate(self.effects):
-            if position < index and not effect.detached:
+            beside = 0 <= since <= position < index and not effect.detached
+            if position < index and not (effect.detached or beside):
                 continue
             others = len(effect.words) if position != index else 0
             self.budget -= 1 + len(operands) * (others + len(effect.targets))
-            if self.budget < 0 or (sought and _written(effect, sought, moved)):
+            own = position == index
+            if self.budget < 0 or (sought and not (own and output) and _written(effect, sought, moved)):
                 return True
-            if position == index:
+            if own or (beside and writes):
+                if writes and _removes(effect, sought, moved):
+                    return True
                 continue
             if _touches(effect, sought, moved) or _undoes(effect, program, argv, sought):
                 return True
@@ -160,7 +178,31 @@ def _touches(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
         return True
     if moved and not all(each.kind for each in sought):
         return True
+    if effect.program in _WAYS and any(each.cut(word) for word in effect.words for each in sought):
+        return True
     return any(each.near(word, moved) for word in effect.words for each in sought)
+
+
+def _removes(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
+    """Whether a command may remove the file that its own output goes to, or that of one beside it."""
+    program = effect.program
+    if program is None or (effect.git and not effect.reads and effect.git not in _GIT_GENTLE):
+        return True
+    if effect.reads or effect.git:
+        return False
+    if program in _REMOVERS:
+        return effect.unknown or any(each.near(word, moved) for word in effect.words for each in sought)
+    if program in _NAMERS:
+        return False
+    # Of any other program only a word that is spelt alike is taken for the path.
+    near = any(each.last in word or (path_of(word)[0] == each.kind and each.near_path(word, moved))
+               for word in effect.words for each in sought)  # fmt: skip
+    if near or any(name in word for name in _SWEEPERS for word in (program, *effect.words)):
+        return True
+    if program.startswith(_INTERPRETERS):
+        return False
+    # A build may empty the folder that it builds in, and a log in it goes with the rest.
+    return effect.runs or any(not each.kind and len(each.parts) > 1 for each in sought)
 
 
 def _undoes(effect: _Effect, program: str, argv: list[str | None], sought: list[_Operand]) -> bool:
@@ -178,7 +220,7 @@ def _fold(word: str) -> str:
     return word.lower().replace("_", "-")
 
 
-def _path(word: str) -> tuple[str, list[str]]:
+def path_of(word: str) -> tuple[str, list[str]]:
     """What the path is relative to ("" for the folder of the command), and its parts."""
     kind = word[:1] if word[:1] in ("/", "~") else ""
     parts: list[str] = []

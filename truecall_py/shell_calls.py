@@ -112,6 +112,17 @@ def join(base: str | None, path: str) -> str | None:
     return None if base is None else base.rstrip("/") + "/" + path
 
 
+def turns(path: str | None) -> bool:
+    """Whether a path goes up after it went down: the shell takes `link/..` for where it came from, and the rest of
+    the machine for the folder above what the link points to."""
+    down = False
+    for part in (path or "").split("/"):
+        if part == ".." and down:
+            return True
+        down = down or part not in ("", ".", "..", "~")
+    return False
+
+
 class Place:
     """Where the shell is: known only within one `&&` list, where a `cd` that failed ends the list."""
 
@@ -137,6 +148,8 @@ class Place:
         known = simple.chain >= 0 and simple.certain != "no" and not simple.piped and name in ("cd", "pushd")
         if known and target and target[0] not in "-+":
             self.path = join(before, target)
+            if turns(self.path):
+                self.path = None
             self.chain = simple.chain
         else:
             self.moved, self.chain = True, -1

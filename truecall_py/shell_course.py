@@ -79,23 +79,25 @@ class Course:
             for element in pipeline.elements:
                 if element is not None:
                     element.chain, element.piped = (number if chained else -1), piped
-            first = pipeline.elements[0]
-            if first is not None and not pipeline.negated:
-                certain = NO
-                if index == 0:
-                    certain = IF_ENDED if number else ALWAYS
-                elif pipeline.joined == "&&" and decides:
-                    certain = IF_ZERO
-                if certain != NO:
-                    first.certain = _lower(first, certain, decides, piped)
+            certain = NO
+            if index == 0:
+                certain = IF_ENDED if number else ALWAYS
+            elif pipeline.joined == "&&" and decides:
+                certain = IF_ZERO
+            for place, element in enumerate(pipeline.elements):
+                if element is None or pipeline.negated or certain == NO:
+                    continue
+                element.decides = decides and place == len(pipeline.elements) - 1
+                begun = IF_ENDED if place and certain == ALWAYS else certain
+                element.certain = _lower(element, begun, piped)
             decides = decides and pipeline.joined == "&&"
 
 
-def _lower(simple: Simple, certain: str, decides: bool, piped: bool) -> str:
+def _lower(simple: Simple, certain: str, piped: bool) -> str:
     if simple.risk == LOST or (simple.own_risk and piped):  # in a pipe it ends the subshell only
         return NO
     if _may_not_start(simple):
-        return IF_ZERO if decides and not piped else NO
+        return IF_ZERO if simple.decides else NO
     return IF_ZERO if simple.risk == WARY else certain
 
 

@@ -33,6 +33,7 @@ class Parser(Reader):
         super().__init__(text)
         self.course = Course()
         self.list_start = 0
+        self.pipe_start = 0
 
     def parse(self) -> list[Simple]:
         self.read()
@@ -324,6 +325,10 @@ class Parser(Reader):
                     self.course.follow(simple, in_loop="do" in frame.compounds[-50:])
             if outermost:
                 self.course.add(None if compound else simple)
+                if simple is not None:
+                    simple.since = self.pipe_start
+                if operator != "|":
+                    self.pipe_start = len(self.simples)
             frame.state, frame.need, frame.timed = "start", operator in ("|", "&&", "||"), False
             frame.piped = operator == "|"
         if operator == "&":

@@ -26,8 +26,8 @@ class Simple:
     """One simple command. `None` stands for a word, value or target that cannot be known."""
 
     __slots__ = (
-        "argv", "assignments", "certain", "chain", "detached", "inner", "own_risk", "piped", "redirections",
-        "risk",
+        "argv", "assignments", "certain", "chain", "decides", "detached", "inner", "own_risk", "piped",
+        "redirections", "risk", "since",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -36,6 +36,8 @@ class Simple:
         self.redirections: list[tuple[str, str | None]] = []  # ("2>", "log"), ("<<", text of the document)
         self.certain = "no"
         self.detached = False  # its place in the line does not say when it runs: function bodies, `&`
+        self.decides = False  # if the whole command ended with 0, so did this one, where it was run
+        self.since = -1  # in a pipe: from this place in the list on, commands run beside it
         self.chain = -1  # the number of the list, where only `&&` joins it
         self.piped = False
         self.inner = False  # in `$( )`, which is a process of its own

@@ -14,6 +14,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 SHOWN = 5  # errors of a schema that are told
@@ -146,7 +147,39 @@ def compile_contract(job: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-JOBS = {"custom": custom, "schema": schema, "search": search, "compile": compile_contract}
+def parse(job: dict[str, Any]) -> dict[str, Any]:
+    """Whether a text is what a language takes: `error` is empty, or the parser's own words."""
+    from truecall_py.documents import parsed
+
+    return bounded(parsed, job)
+
+
+def document(job: dict[str, Any]) -> dict[str, Any]:
+    """The value that a YAML or TOML text holds."""
+    from truecall_py.documents import value_of
+
+    return bounded(value_of, job)
+
+
+def bounded(read: Callable[[dict[str, Any]], dict[str, Any]], job: dict[str, Any]) -> dict[str, Any]:
+    """What `read` answers; what it cannot tell is trouble."""
+    from truecall_py.errors import Unverified
+
+    try:
+        return read(job)
+    except Unverified as why:
+        raise Trouble(why.why, why.cause) from None
+
+
+def committed(job: dict[str, Any]) -> dict[str, Any]:
+    """The bytes that the last commit holds at a path."""
+    from truecall_py.committed import look
+
+    return look(str(job["path"]))
+
+
+JOBS = {"custom": custom, "schema": schema, "search": search, "compile": compile_contract, "parse": parse,
+        "document": document, "committed": committed}  # fmt: skip
 
 
 def main() -> None:

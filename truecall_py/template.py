@@ -8,6 +8,7 @@ from truecall_py.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Protocol
 
     class Scope(Protocol):
@@ -22,13 +23,15 @@ TYPED = ("value", "list", "number", "operand", "matcher", "matchers")
 
 
 class Part:
-    """One `{{…}}`: a dotted path and what stands in for a missing value (ABSENT: nothing does)."""
+    """One `{{…}}`: a dotted path, what stands in for a missing value (ABSENT: nothing does), and whether only
+    the last part of a path is meant (`{{match.source | name}}`)."""
 
-    __slots__ = ("default", "path")
+    __slots__ = ("default", "last", "path")
 
-    def __init__(self, path: str, default: Any = ABSENT) -> None:
+    def __init__(self, path: str, default: Any = ABSENT, last: bool = False) -> None:
         self.path = path
         self.default = default
+        self.last = last
 
 
 def parse(text: str) -> list[str | Part]:
@@ -57,9 +60,11 @@ def part(inside: str) -> Part:
     if not bar:
         return Part(path)
     name, colon, literal = filter_.partition(":")
+    if not colon and name.strip() == "name":
+        return Part(path, last=True)
     literal = literal.strip()
     if name.strip() != "default" or not colon or len(literal) < 2 or literal[0] != '"' or literal[-1] != '"':
-        raise ValueError('the only filter is default, written {{args.x | default: "text"}}')
+        raise ValueError('the filters are default, written {{args.x | default: "text"}}, and name')
     return Part(path, literal[1:-1])
 
 
@@ -73,10 +78,18 @@ def value_of(part: Part, scope: Scope) -> Any:
     return value
 
 
+def last_of(path: str, part: Part) -> str:
+    """The last part of a path. Raises Unverified where it has none that is a name."""
+    name = path.rstrip("/").rpartition("/")[2]
+    if name in ("", ".", ".."):
+        raise Unverified(f"{OPEN}{part.path}{CLOSE} is a path without a name at its end", "tool")
+    return name
+
+
 def as_text(part: Part, scope: Scope) -> str:
     value = value_of(part, scope)
     if isinstance(value, str):
-        return value
+        return last_of(value, part) if part.last else value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
@@ -105,10 +118,12 @@ def resolve_text(text: str, scope: Scope, kind: str) -> Any:
         pieces = parse(text)
     except ValueError as error:
         raise Unverified(str(error), "contract") from None
-    if len(pieces) == 1 and isinstance(pieces[0], Part) and kind in TYPED:
+    if len(pieces) == 1 and isinstance(pieces[0], Part) and kind in TYPED and not pieces[0].last:
         return value_of(pieces[0], scope)
-    if kind == "path":
-        return resolve_path(pieces, scope)
+    if kind in ("path", "glob"):
+        return resolve_path(pieces, scope, itself if kind == "glob" else str)
+    if kind == "key":
+        return "".join(piece if isinstance(piece, str) else quoted(as_text(piece, scope)) for piece in pieces)
     if kind == "url":
         return resolve_url(pieces, scope)
     return "".join(piece if isinstance(piece, str) else as_text(piece, scope) for piece in pieces)
@@ -122,7 +137,19 @@ def trusted(piece: str | Part) -> bool:
 ROOTED = ("cwd", "start_cwd", "file.path")  # absolute by definition: a longer path may begin with them
 
 
-def resolve_path(pieces: list[str | Part], scope: Scope) -> str:
+def itself(text: str) -> str:
+    """`text` as a glob that names it and nothing else: `[*]`, `[?]` and `[[]` are the characters themselves."""
+    return "".join(f"[{character}]" if character in "*?[" else character for character in text)
+
+
+def quoted(text: str) -> str:
+    """`text` as one name of a key path, whatever dots and brackets it holds."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def resolve_path(pieces: list[str | Part], scope: Scope, written: Callable[[str], str] = str) -> str:
+    """The path (or glob) that the pieces make; `written` is how a value of the call is written into it."""
     whole = len(pieces) == 1
     path = ""
     for piece in pieces:
@@ -134,7 +161,7 @@ def resolve_path(pieces: list[str | Part], scope: Scope) -> str:
             if text.startswith(("/", "~")) and (path.endswith("/") or not path) and not rooted:
                 why = f"the value of {name_of(piece)} is an absolute path inside a longer path"
                 raise Unverified(why, "tool" if path else "contract")
-        path += text
+        path += text if isinstance(piece, str) else written(text)
     if not whole and climbs(path, pieces):
         raise Unverified("the values in the path climb out of the contract's folder (..)", "tool")
     return path

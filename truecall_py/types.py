@@ -26,8 +26,13 @@ VERIFIED, REFUTED, UNVERIFIED = "verified", "refuted", "unverified"
 
 # Why a check could not reach a verdict. `tool` and `world`: the answer or the machine under test;
 # `probe`: the look itself had trouble (time-out, name resolution); `contract`, `harness`, `truecall`: not
-# the agent's doing at all. Only the first two are delivered in place of the tool's output.
-CAUSES = ("tool", "world", "probe", "contract", "harness", "truecall")
+# the agent's doing at all; `vacuous`: it holds, and held before the call just the same. Only the first two
+# are delivered in place of the tool's output.
+CAUSES = ("tool", "world", "probe", "contract", "harness", "truecall", "vacuous")
+
+# What a look knows of the effect, by a snapshot that was taken before the call: nothing, that something
+# changed since, that all of it was there before.
+UNTOLD, NEW, OLD = "", "new", "old"
 
 DEADLINE = 20.0  # seconds for everything: stdin, all checks, their clean-up
 
@@ -69,6 +74,7 @@ class ToolCall:
     session: str = ""
     call_id: str = ""
     agent: str = ""
+    turn: str = ""
     duration: float | None = None
     background: bool = False
     response: Any = ABSENT  # the tool's answer as it came, for harness.render
@@ -86,7 +92,8 @@ class CheckSpec:
 @record(frozen=True)
 class Outcome:
     """What one check found. `expected` and `found` are phrases for people; `seconds` is the time of the
-    last look; `blank` says of a refutation that there was nothing to compare, so that `not` proves nothing."""
+    last look; `blank` says of a refutation that there was nothing to compare, so that `not` proves nothing;
+    `effect` says of a verification whether the call can have brought it about (NEW, OLD, or nothing known)."""
 
     check: str
     state: str
@@ -96,6 +103,7 @@ class Outcome:
     candidates: tuple[str, ...] = ()
     seconds: float = 0.0
     blank: bool = False
+    effect: str = ""
 
 
 @record(frozen=True)
@@ -114,6 +122,8 @@ class Verdict:
     cause: str = ""
     subject: str = ""
     seconds: float = 0.0
+    kind: str = ""  # the contract's own class of failure
+    grants: str = ""
 
 
 @record(frozen=True)

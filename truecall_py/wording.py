@@ -41,6 +41,8 @@ ORDERS = {
     policy.NOT_YOURS: "nothing about {call}: the doubt is about the check, not about your work. Go on with other "
     "work, and tell the user that this step could not be verified, and why.",
     policy.NOT_FINISHED: "do not start {call} a second time. Wait for it to end and look at what it did.",
+    policy.NOTHING_NEW: "look whether {call} had anything to do. If it had not, go on, and tell the user that it "
+    "changed nothing. If it had, its effect is missing: do not report it as done.",
     policy.LANDED_ANYWAY: "do not repeat {call} blindly. Look at what is there first; it may well have worked.",
 }
 

@@ -11,12 +11,14 @@ import stat as modes
 import time
 
 from truecall_py.errors import Unverified
-from truecall_py.types import DEADLINE
+from truecall_py.types import ABSENT, DEADLINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
+    from truecall_py.snapshots import Snapshot
     from truecall_py.types import Fetched, Finished
 
 READ_LIMIT = 64 * 1024 * 1024  # bytes of one file
@@ -30,7 +32,8 @@ class World:
     `base` is the folder of relative paths (None: not known), `project` the folder of the contract file,
     `ends` the monotonic time at which everything must be over, `home` what ~ stands for, `look` the most
     seconds that one look may take (None: the check's own default), `session` the folder of the session (None:
-    not known), `received` the time, in seconds since the epoch, at which the hook was told of the call.
+    not known), `received` the time, in seconds since the epoch, at which the hook was told of the call,
+    `snapshot` what was seen before it (None: nobody looked).
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class World:
         interpreter: str | None = None,
         session: str | None = None,
         received: float | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         self.base = base
         self.project = project
@@ -52,6 +56,37 @@ class World:
         self.interpreter = interpreter
         self.session = session
         self.received = time.time() if received is None else received
+        self.snapshot = snapshot
+
+    def at(self, base: str | None) -> World:
+        """The same world, with relative paths from another folder."""
+        return World(base, self.project, self.ends, self.home, self.look, self.interpreter, self.session,
+                     self.received, self.snapshot)  # fmt: skip
+
+    # -- the world before the call ---------------------------------------------------------------------
+
+    def earlier(self, check: str, params: dict[str, Any]) -> Any:
+        """What `before()` of a check told of the same parameters before the call; ABSENT where nothing did."""
+        return ABSENT if self.snapshot is None else self.snapshot.fact(check, self.base, params)
+
+    def before(self, check: str, params: dict[str, Any]) -> Any:
+        """The same, for a check that cannot do without. Raises Unverified where nothing was told."""
+        value = self.earlier(check, params)
+        if value is ABSENT:
+            why = "no snapshot was taken before the call" if self.snapshot is None else "it is not in the snapshot"
+            raise Unverified(f"{why}, so what changed cannot be told", "harness")
+        return value
+
+    def alone(self, check: str, params: dict[str, Any]) -> bool:
+        """Whether no other call about the same fact ran while this one did, as far as snapshots tell."""
+        return self.snapshot is None or self.snapshot.alone(check, self.base, params)
+
+    def began(self, duration: float | None) -> float | None:
+        """When the call began, in seconds since the epoch: as the snapshot says, else by its duration in
+        seconds. None where nobody knows."""
+        if self.snapshot is not None:
+            return self.snapshot.at
+        return None if duration is None else self.received - duration
 
     # -- clock ---------------------------------------------------------------------------------------
 

@@ -18,10 +18,11 @@ import yaml
 
 from truecall_py import judge, places
 from truecall_py.errors import ContractError, PayloadError
+from truecall_py.library import look_before
 from truecall_py.pinning import compile_file, trust
 
 HERE = Path(__file__).parent
-KEYS = {"source", "why", "needs", "world", "payload", "contract", "check", "through", "env", "expect", "also", "name"}
+KEYS = {"source", "why", "needs", "before", "world", "payload", "contract", "check", "through", "env", "expect", "also", "name"}
 EXPECTED = {
     "verdict", "outcome", "cause", "found", "expected", "candidates", "verdicts", "reply", "says", "not_says",
     "error", "unreadable", "must_not_exist", "dead", "seconds", "replaces", "notices",
@@ -72,7 +73,8 @@ def load(path):
         base = {**base, **changes}
         name_here = f"{name}#{changes['name']}" if number else name
         assert not set(base["expect"]) - EXPECTED, f"{name_here}: {set(base['expect']) - EXPECTED}"
-        assert not set(base.get("world") or {}) - WORLD, f"{name_here}: {set(base['world']) - WORLD}"
+        for each in ("before", "world"):
+            assert not set(base.get(each) or {}) - WORLD, f"{name_here}: {set(base[each]) - WORLD}"
         found.append(Case(name_here, base))
     return found
 
@@ -133,6 +135,20 @@ class Case:
         world = self.plain.get("world") or {}
         if world.get("serve"):
             self.server = Server(world["serve"])
+        self.pending = None if self.plain.get("before") is None else world
+        self.lay(world if self.pending is None else self.plain["before"])
+        self.contract = self.world / "truecall.yaml"
+        text = self.contract_text()
+        if text is not None:
+            self.contract.write_bytes(text.encode())
+
+    def happen(self):
+        """What the call does: the world after it, on top of the one before."""
+        if self.pending is not None:
+            self.lay(self.pending)
+            self.pending = None
+
+    def lay(self, world):
         for path, text in (world.get("files") or {}).items():
             self.place(path).write_bytes(self.filled(text).encode())
         for path, numbers in (world.get("bytes") or {}).items():
@@ -147,10 +163,6 @@ class Case:
                 ["sh", "-eu", "-c", self.filled(script)], cwd=self.world, env=self.environment({}), check=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=30,
             )  # fmt: skip
-        self.contract = self.world / "truecall.yaml"
-        text = self.contract_text()
-        if text is not None:
-            self.contract.write_bytes(text.encode())
 
     def place(self, path):
         full = Path(self.filled(path)) if path.startswith("@") else self.world / path
@@ -218,6 +230,19 @@ class Case:
         given = self.values(given)
         return json.dumps(given, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
+    def announced(self):
+        """The bytes that the hook before the call gets."""
+        given = json.loads(self.payload())
+        for name in ("tool_response", "duration_ms", "error"):
+            given.pop(name, None)
+        return json.dumps({**given, "hook_event_name": "PreToolUse"}).encode()
+
+    def judgement(self, contracts):
+        """The Judgement of the library, with the look before the call where the case has a world before it."""
+        snapshot = None if self.pending is None else look_before(self.announced(), contracts)
+        self.happen()
+        return judge(self.payload(), contracts, snapshot=snapshot)
+
     def values(self, value):
         if isinstance(value, dict):
             return {key: self.values(item) for key, item in value.items()}
@@ -236,7 +261,7 @@ class Case:
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(self.world)
         try:
-            return judge(self.payload(), self.contract)
+            return self.judgement(self.contract)
         except (PayloadError, ContractError) as error:
             return error
 
@@ -246,6 +271,10 @@ class Case:
         env["TRUECALL_PYTHON"] = sys.executable
         if self.harness == "claude-code":
             env.setdefault("CLAUDE_PROJECT_DIR", str(self.world))
+        if self.pending is not None:
+            command = ["/bin/sh", places.launcher(), self.harness, "PreToolUse", "--state", str(self.state), *argv]
+            subprocess.run(command, cwd=self.world, env=env, input=self.announced(), capture_output=True, timeout=60)
+            self.happen()
         event = EVENTS.get(self.harness, "PostToolUse")
         command = ["/bin/sh", places.launcher(), self.harness, event, "--state", str(self.state), *argv]
         if cwd == "gone":
@@ -364,7 +393,7 @@ def dead(pid):
 
 
 GIT = """\
-export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_COUNT=2
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_COUNT=2
 export GIT_CONFIG_KEY_0=init.defaultBranch GIT_CONFIG_VALUE_0=main
 export GIT_CONFIG_KEY_1=commit.gpgsign GIT_CONFIG_VALUE_1=false
 export GIT_AUTHOR_NAME=Dev GIT_AUTHOR_EMAIL=dev@example.invalid

@@ -77,3 +77,12 @@ def test_one_contract_file_serves_both_clients(tmp_path):
     assert corrections[0] == corrections[1]
     assert corrections[0].startswith(LIE)
     assert corrections[0].endswith("contract note-saved (truecall.yaml:3)")
+
+
+def test_a_lie_about_what_was_there_before_is_not_confirmed(agent, session):
+    """The note is saved, and saved again by a tool that does nothing: the look before the second call tells."""
+    done = session([agent.turn(("save_note_real", NOTE)), agent.turn(("save_note", NOTE))])
+    assert "truecall" not in done.result(0) + done.beside(0)
+    told = done.result(1) + done.beside(1)
+    assert "it was so before the call already, and nothing has changed since" in told
+    assert SAVED in done.result(1)

@@ -51,11 +51,20 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         return refuted(expected, f"{named(found.st_mode)} is still at {path}")
     if params.get("vacuous") == "ok":
         return verified(expected, f"nothing at {path}")
-    proof = was_there(path, call, world)
+    earlier = world.earlier(NAME, params)
+    if earlier is False:
+        why = f"nothing is at {path}, and nothing was there before the call"
+        return unverified(expected, why, "vacuous", nearest(path, world))
+    proof = "it was there before the call" if earlier else was_there(path, call, world)
     if proof:
         return verified(expected, f"nothing at {path}; {proof}")
     why = f"nothing is at {path}, but nothing proves that it was there before"
     return unverified(expected, why, "harness", nearest(path, world))
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> bool:
+    """Whether anything stands at the path before the call."""
+    return world.stat(world.resolve(params["path"]), follow=False) is not None
 
 
 def was_there(path: str, call: ToolCall, world: World) -> str:

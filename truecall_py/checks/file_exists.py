@@ -7,7 +7,7 @@ import os
 import stat as modes
 
 from truecall_py.checks.nearest import nearest
-from truecall_py.checks.outcomes import refuted, unverified, verified
+from truecall_py.checks.outcomes import refuted, since, unverified, verified
 from truecall_py.checks.worktree import strayed
 from truecall_py.errors import Unverified
 from truecall_py.fields import field
@@ -121,7 +121,9 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if wrong:
         return refuted(expected, f"{path} {wrong}")
     if params.get("newer_than"):
-        started = call_start(call, world)
+        started = world.began(call.duration)
+        if started is None:
+            raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
         if found.st_mtime < started - SLACK:
             age = world.wall() - found.st_mtime
             return refuted(expected, f"{path} was last changed {age:.0f} s ago, before the call")
@@ -135,7 +137,18 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     wrong = content(params, path, call, world)
     if wrong:
         return refuted(expected, wrong)
-    return verified(expected, f"{path}, {found.st_size} bytes")
+    return verified(expected, f"{path}, {found.st_size} bytes", since(world.earlier(NAME, params), mark(found)))
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | None:
+    """What stands at the path before the call, as `mark` tells it; None: nothing."""
+    found = world.stat(world.resolve(params["path"]), params.get("type", "file") not in ("symlink", "any"))
+    return None if found is None else mark(found)
+
+
+def mark(found: os.stat_result) -> list[int]:
+    """What of a file changes with any change to it, even one that writes the same again."""
+    return [found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
 def gone(path: str, world: World) -> bool:
@@ -152,12 +165,6 @@ def attributes(params: dict[str, Any], found: os.stat_result) -> str:
     if params.get("mode") is not None and mode != int(params["mode"], 8):
         return f"has mode {mode:04o}"
     return ""
-
-
-def call_start(call: ToolCall, world: World) -> float:
-    if call.duration is None:
-        raise Unverified("the harness does not say when the call began", "harness")
-    return world.received - call.duration
 
 
 def content(params: dict[str, Any], path: str, call: ToolCall, world: World) -> str:

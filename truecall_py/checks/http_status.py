@@ -1,5 +1,5 @@
 """http_status: a server answers as it should, now. Never asks a host that the contract does not name to be
-asked, and never takes "somebody answered" for the right answer where more is asked."""
+asked, and never takes "somebody answered" for the right answer where more is asked, nor "accepted" for done."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from truecall_py.checks.outcomes import refuted, unverified, verified
 from truecall_py.errors import Unverified
 from truecall_py.facts import path_in
 from truecall_py.fields import field
-from truecall_py.matchers import describe, holds, shown
+from truecall_py.matchers import deltas, describe, holds, length, shown
+from truecall_py.types import ABSENT, NEW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +22,16 @@ SUMMARY = "A URL answers with the status, and with the JSON or the text, that it
 FIELDS = (
     field("url", "url", "What is asked; http or https. Scheme, host and port are the contract's own text.",
           required=True, templated=True),
-    field("status", "statuses", "A status, a class such as 2xx, or a list of these.", default=["2xx"]),
+    field("status", "statuses", "A status, a class such as 2xx, or a list of these. 202 (accepted, not finished) "
+          "counts only where it is named.", default=["2xx"]),
     field("method", "choice", "GET or HEAD.", default="GET", choices=("GET", "HEAD")),
     field("headers", "map", "Headers that are sent, to the host of `url` only.", templated=True),
-    field("json", "matchers", "Dotted paths into the JSON answer, each with a matcher.", templated=True),
+    field("json", "matchers", "Dotted paths into the JSON answer ($: all of it), each with a matcher.",
+          templated=True),
+    field("count", "matchers", "Dotted paths of lists or objects in the JSON answer ($: the answer itself), each "
+          "with a matcher on how many there are in it.", templated=True),
+    field("content_type", "matcher", "The media type of the answer, in lower case and without its parameters.",
+          templated=True),
     field("body", "matcher", "What the text of the answer must be.", templated=True),
     field("redirects", "boolean", "Follow redirects (at most 5).", default=False),
 )  # fmt: skip
@@ -55,6 +62,9 @@ EXAMPLES = (
 )
 
 FOLLOWED = 5
+ACCEPTED = 202
+WHOLE = "$"  # the path of the whole answer
+LONGEST = 1 << 16  # characters of JSON of one value that is kept from before the call
 
 
 def wanted(params: dict[str, Any]) -> list[Any]:
@@ -63,14 +73,22 @@ def wanted(params: dict[str, Any]) -> list[Any]:
 
 
 def right(status: int, statuses: list[Any]) -> bool:
-    """Whether a status is one of those wanted. 202 is of the class 2xx, and says no more than it says."""
+    """Whether a status is one of those wanted."""
     return any(str(item).lower() in (str(status), f"{status // 100}xx") for item in statuses)
+
+
+def pending(status: int, statuses: list[Any]) -> bool:
+    """Whether a server says that it will do the work later, where that is not what was wanted."""
+    return status == ACCEPTED and right(status, statuses) and str(ACCEPTED) not in map(str, statuses)
 
 
 def expect(params: dict[str, Any]) -> str:
     statuses = " or ".join(map(str, wanted(params)))
     words = [f"{params.get('method', 'GET')} {params['url']} answers with status {statuses}"]
+    if params.get("content_type"):
+        words.append(f"its content type {describe(params['content_type'])}")
     words += [f"the field {path} of its JSON {describe(matcher)}" for path, matcher in fields(params)]
+    words += [f"the number of elements in {path} {describe(matcher)}" for path, matcher in counts(params)]
     if params.get("body"):
         words.append(f"its body {describe(params['body'])}")
     return ", ".join(words)
@@ -80,48 +98,153 @@ def fields(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return list((params.get("json") or {}).items())
 
 
+def counts(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return list((params.get("count") or {}).items())
+
+
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    from truecall_py.network import Refused, host_of
+    from truecall_py.network import Refused
 
     expected = expect(params)
-    url = params["url"]
-    redirects = FOLLOWED if params.get("redirects") else 0
+    earlier: Any = world.earlier(NAME, params) if needs_before(params) else ABSENT
     try:
-        # A template cannot form the host of a URL, so this one is the contract's own word.
-        named = (host_of(url),)
-        answer = world.fetch(url, params.get("method", "GET"), params.get("headers") or {}, redirects, named)
-    except Refused as why:
-        return refuted(expected, why.why, blank=True)
+        answer = asked(params, world)
+    except Refused as nobody:
+        return refuted(expected, nobody.why, blank=True)
+    if pending(answer.status, wanted(params)):
+        return unverified(expected, f"status {ACCEPTED}: the work is accepted, and not finished yet", "probe")
     if not right(answer.status, wanted(params)):
         return refuted(expected, f"status {answer.status}{place(answer)}{body(answer)}")
-    if fields(params) or params.get("body"):
-        encoding = answer.headers.get("content-encoding", "identity")
-        if encoding != "identity":
-            return unverified(expected, f"the body came encoded ({encoding}) against our wish", "probe")
-        if answer.truncated:
-            return unverified(expected, "the body is too long to be judged", "probe")
-    wrong = content(params, answer, world)
-    return refuted(expected, wrong) if wrong else verified(expected, f"status {answer.status}")
+    if fields(params) or counts(params) or params.get("body"):
+        unreadable = opaque(answer)
+        if unreadable:
+            return unverified(expected, unreadable, "probe")
+    moved: dict[str, Any] | None = None if earlier is ABSENT else earlier
+    wrong = content(params, answer, moved, world)
+    if wrong and moved is not None and not world.alone(NAME, params):
+        why = "another call about the same answer ran at the same time, so what this one changed cannot be told"
+        return unverified(expected, f"{wrong}; {why}", "probe")
+    if wrong:
+        return refuted(expected, wrong)
+    return verified(expected, f"status {answer.status}", effect(params, answer, moved))
 
 
-def content(params: dict[str, Any], answer: Fetched, world: World) -> str:
-    """What is wrong with the body, or ""."""
-    if fields(params):
-        from truecall_py.wire import Refused, loads
+def asked(params: dict[str, Any], world: World) -> Fetched:
+    """The answer of the server. Raises network.Refused, Unverified."""
+    from truecall_py.network import host_of
 
-        try:
-            value = loads(answer.body)
-        except Refused as refused:
-            if answer.body.lstrip()[:1] in ("{", "["):  # JSON of a kind, which may well say what is asked for
-                raise Unverified(f"the JSON of the answer is not strict: {refused}", "tool") from None
+    url = params["url"]
+    redirects = FOLLOWED if params.get("redirects") else 0
+    # A template cannot form the host of a URL, so this one is the contract's own word.
+    named = (host_of(url),)
+    return world.fetch(url, params.get("method", "GET"), params.get("headers") or {}, redirects, named)
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
+    """The values that are compared with those from before the call, by field and path; those that are not there
+    are left out. Asks nothing where nothing is compared."""
+    if not needs_before(params):
+        raise Unverified("nothing is compared with the answer before the call", "contract")
+    answer = asked(params, world)
+    unreadable = opaque(answer)
+    if unreadable or not right(answer.status, wanted(params)):
+        raise Unverified(unreadable or f"before the call it answered with status {answer.status}", "probe")
+    return values(params, answer)
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    return any(deltas(params.get(name)) for name in ("json", "count", "body", "content_type"))
+
+
+def values(params: dict[str, Any], answer: Fetched) -> dict[str, Any]:
+    """Every value of an answer that has a matcher which compares with before. Raises Unverified."""
+    from truecall_py.wire import dumps
+
+    found: dict[str, Any] = {}
+    if any(deltas(matcher) for _, matcher in fields(params) + counts(params)):
+        plain = parsed(answer)
+        if plain is ABSENT:
+            raise Unverified("before the call the answer was not JSON", "probe")
+        for name, pairs in (("json", fields(params)), ("count", counts(params))):
+            for path, matcher in pairs:
+                value = at(plain, path, name)
+                if deltas(matcher) and value is not ABSENT:
+                    found[f"{name} {path}"] = value
+    if deltas(params.get("body")):
+        found["body"] = answer.body
+    if deltas(params.get("content_type")):
+        found["content_type"] = media_type(answer)
+    if any(len(dumps(value)) > LONGEST for value in found.values()):
+        raise Unverified("a value is too long to be kept from before the call", "contract")
+    return found
+
+
+def effect(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | None) -> str:
+    """NEW where a value that is compared with before has changed; else nothing is known of the effect."""
+    return NEW if earlier is not None and values(params, answer) != earlier else ""
+
+
+def opaque(answer: Fetched) -> str:
+    """Why a body cannot be judged, or ""."""
+    encoding = answer.headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        return f"the body came encoded ({encoding}) against our wish"
+    return "the body is too long to be judged" if answer.truncated else ""
+
+
+def parsed(answer: Fetched) -> Any:
+    """The JSON of an answer, ABSENT where it is none. Raises Unverified for JSON that is not strict."""
+    from truecall_py.wire import Refused, loads
+
+    try:
+        return loads(answer.body)
+    except Refused as refused:
+        if answer.body.lstrip()[:1] in ("{", "["):  # JSON of a kind, which may well say what is asked for
+            raise Unverified(f"the JSON of the answer is not strict: {refused}", "tool") from None
+        return ABSENT
+
+
+def at(plain: Any, path: str, name: str = "json") -> Any:
+    """The value at a path of the answer, or for `count` the number of its elements; ABSENT where there is none."""
+    value = plain if path == WHOLE else path_in(plain, path)
+    return value if name == "json" else ABSENT if isinstance(value, str) else length(value)
+
+
+def media_type(answer: Fetched) -> str:
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def content(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | None, world: World) -> str:
+    """What is wrong with the answer, or ""; `earlier` are the values from before the call."""
+
+    def old(name: str) -> tuple[Any] | None:
+        return None if earlier is None else (earlier.get(name, ABSENT),)
+
+    kind = media_type(answer)
+    if params.get("content_type") and not holds(params["content_type"], kind or ABSENT, world,
+                                                before=old("content_type")):  # fmt: skip
+        return f"status {answer.status}, and the content type is {shown(kind or ABSENT, 80)}{body(answer)}"
+    if fields(params) or counts(params):
+        plain = parsed(answer)
+        if plain is ABSENT:
             return f"status {answer.status}, and the answer is not JSON: {shown(answer.body[:80])}"
         for path, matcher in fields(params):
-            found = path_in(value, path)
-            if not holds(matcher, found, world):
-                return f"status {answer.status}, and {path} is {shown(found)}{body(answer)}"
-    if params.get("body") and not holds(params["body"], answer.body, world):
+            found, was = at(plain, path), old(f"json {path}")
+            if not holds(matcher, found, world, before=was):
+                return f"status {answer.status}, and {path} is {shown(found)}{since(matcher, was)}{body(answer)}"
+        for path, matcher in counts(params):
+            found, was = at(plain, path, "count"), old(f"count {path}")
+            if not holds(matcher, found, world, before=was):
+                what = "is no list or object" if found is ABSENT else f"has {found} elements"
+                return f"status {answer.status}, and {path} {what}{since(matcher, was)}{body(answer)}"
+    if params.get("body") and not holds(params["body"], answer.body, world, before=old("body")):
         return f"status {answer.status}{body(answer)}"
     return ""
+
+
+def since(matcher: dict[str, Any], was: tuple[Any] | None) -> str:
+    """What the value was before the call, where the matcher compares with that."""
+    return f" (before the call {shown(was[0], 60)})" if was is not None and deltas(matcher) else ""
 
 
 def place(answer: Fetched) -> str:

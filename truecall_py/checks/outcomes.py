@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, Outcome
+from truecall_py.types import ABSENT, NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-def verified(expected: str, found: str) -> Outcome:
-    """The check ran and held."""
-    return Outcome("", VERIFIED, expected, found)
+def verified(expected: str, found: str, effect: str = "") -> Outcome:
+    """The check ran and held; `effect` is one of types.NEW and OLD where a snapshot tells."""
+    return Outcome("", VERIFIED, expected, found, effect=effect)
+
+
+def since(earlier: Any, now: Any) -> str:
+    """The effect that two readings of the same fact show, the first one from before the call (ABSENT: there
+    is none)."""
+    return "" if earlier is ABSENT else OLD if earlier == now else NEW
 
 
 def refuted(expected: str, found: str, candidates: tuple[str, ...] = (), blank: bool = False) -> Outcome:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from truecall_py.checks.outcomes import refuted, unverified, verified
 from truecall_py.facts import exit_code, path_in, reported, text
 from truecall_py.fields import field
+from truecall_py.matchers import DELTAS, comparable, describe, holds, shown
 from truecall_py.matchers import FIELDS as OPERATORS
-from truecall_py.matchers import comparable, describe, holds, shown
 from truecall_py.types import ABSENT
 
 TYPE_CHECKING = False
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from truecall_py.types import Outcome, ToolCall
     from truecall_py.world import World
 
-MATCHER_FIELDS = tuple(item for item in OPERATORS if item.name != "runs")  # an answer is no command
+# An answer is no command, and there was none before the call.
+MATCHER_FIELDS = tuple(item for item in OPERATORS if item.name not in ("runs", *DELTAS))
 
 NAME = "result"
 SUMMARY = "A value of the tool's own answer: of its structured result, its text, its exit code."

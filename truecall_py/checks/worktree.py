@@ -36,14 +36,32 @@ def main_checkout(linked: str, world: World) -> str | None:
     return common if found and "/" not in rest else None
 
 
+def own_top(folder: str, world: World) -> tuple[str, bool] | None:
+    """The same as `top`, where a submodule counts as part of what lies around it."""
+    here = found = top(os.path.realpath(folder), world)
+    while found is not None and found[1] and main_checkout(found[0], world) is None:
+        found = top(os.path.dirname(found[0]), world) if found[0] != "/" else None
+        here = found or here
+    return here
+
+
+def other_worktree(real: str, own: str, world: World) -> str:
+    """The linked worktree around a real path, if it is another one than `own` (a top level) of the same
+    repository; else ""."""
+    owner = top(real if os.path.isdir(real) else os.path.dirname(real), world)
+    if owner is None or owner[0] == own or not owner[1]:
+        return ""
+    main = main_checkout(owner[0], world)
+    ours = (main_checkout(own, world) if os.path.isfile(os.path.join(own, ".git")) else own) or own
+    return owner[0] if main is not None and os.path.realpath(main) == os.path.realpath(ours) else ""
+
+
 def strayed(path: str, folder: str | None, world: World) -> str:
     """The main checkout, if `path` lies in it while the session's own `folder` lies in a linked worktree of
     it; else "". Another linked worktree is none of our business."""
     if folder is None:
         return ""
-    here = top(os.path.realpath(folder), world)
-    while here is not None and here[1] and main_checkout(here[0], world) is None:
-        here = top(os.path.dirname(here[0]), world)  # a submodule: what lies around it counts
+    here = own_top(folder, world)
     if here is None or not here[1]:
         return ""
     main = os.path.realpath(main_checkout(here[0], world) or "/")

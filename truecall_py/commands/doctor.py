@@ -13,14 +13,17 @@ import time
 
 import click
 
-from truecall_py import canary, diagnosis, enforcement, installs, inventory, places
+from truecall_py import canary, diagnosis, enforcement, installs, inventory, places, surroundings, traces
 from truecall_py.commands.lint import NEARLY
-from truecall_py.inventory import ERROR, OK, PLUGIN_SCOPE, WARNING, Finding, Handler
+from truecall_py.errors import TruecallError
+from truecall_py.inventory import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler
 from truecall_py.masking import harmless
+from truecall_py.surroundings import Surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 HARNESSES = installs.registered()
 PATIENCE = 30.0  # seconds for one canary, where the client's own time-out is not less
@@ -37,7 +40,8 @@ def doctor(harness: str | None, form: str, state: str | None) -> None:
 
     HARNESS is claude-code, cline, codex, copilot-cli, gemini-cli, opencode or qwen-code; all of them if left
     out. Every command line that is registered for a session in the current folder is run with a call that no
-    agent made, and its answer is checked. Nothing is changed.
+    agent made, and its answer is checked; each is then shown a contract that was broken, and one that was kept.
+    Nothing is changed.
 
     Ends with 0 where all is well (warnings are allowed), 1 where something is broken or nothing is registered,
     2 for wrong usage.
@@ -55,14 +59,19 @@ def doctor(harness: str | None, form: str, state: str | None) -> None:
 def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Finding]:
     folder = os.getcwd()
     found = inventory.taken(names, folder, places.state())
-    yield from diagnosis.absent(names, found, every)
+    yield from diagnosis.absent(names, found, every, folder)
+    yield from diagnosis.drafts(names, folder)
     for name in names:
+        around = surroundings.of(name, folder, os.environ)
         yield from (finding for finding in found.findings if finding.group == name)
-        yield from diagnosis.of_harness(name, found, folder)
+        yield from diagnosis.of_harness(name, found, folder, around.env)
+        asked: set[str] = set()
         for handler in found.handlers:
             if handler.harness == name:
-                yield proven(handler)
-    yield from diagnosis.across(found)
+                yield (answer := proven(handler, around))
+                if answer.level in (OK, WARNING) and not around.withheld and once(handler, asked):
+                    yield judged(handler, around)
+    yield from diagnosis.across(found, folder)
     states = list(dict.fromkeys(handler.option("--state") or places.state() for handler in found.handlers))
     used = os.path.abspath(state) if state else (states or [places.state()])[0]
     for other in states:
@@ -74,9 +83,22 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
         what = f"the registered commands look for trust in {used}, and `truecall trust` here writes to {here}"
         yield Finding(WARNING, "contracts", what, used, f"truecall trust --state '{used}'")
     yield from enforcement.found(folder, used, NEARLY)
+    yield from traces.found(dict.fromkeys(handler.harness for handler in found.handlers), folder, used)
 
 
-def proven(handler: Handler) -> Finding:
+def once(handler: Handler, asked: set[str]) -> bool:
+    """Whether the engine behind this command is still to be proven, which one event after success is enough for."""
+    successes = [event for event in HARNESSES[handler.harness].HANDLED if event not in canary.FAILED]
+    before = handler.event == canary.before(handler.harness)
+    line = " ".join(word for word in [handler.root, handler.python, *handler.words]
+                    if word != handler.event or before)  # fmt: skip
+    if (handler.event not in successes and not before) or line in asked or inventory.unproven(handler, os.getcwd()):
+        return False
+    asked.add(line)
+    return True
+
+
+def proven(handler: Handler, around: Surroundings) -> Finding:
     """Runs one registered command as its client does, with the canary, and looks at the answer."""
     name, event = handler.harness, handler.event
     if event not in (*HARNESSES[name].HANDLED, *HARNESSES[name].REGISTRATION.events):
@@ -85,16 +107,17 @@ def proven(handler: Handler) -> Finding:
     if why := inventory.unproven(handler, os.getcwd()):
         what = f"{event} was not proven: a project's file holds the command, and {why}"
         return Finding(WARNING, name, what, handler.where, f"look at it, then: {diagnosis.mending(handler)}")
+    if around.withheld:
+        what = f"{event} was not proven: what a project's file has loaded into every hook is not run here"
+        return Finding(WARNING, name, f"{what} ({', '.join(around.withheld)})", handler.where,
+                       "look at it, and take it out if it is not yours")  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as made:
         folder = os.path.realpath(made)
         canary.lay(folder)
         told = canary.payload(name, event, folder)
-        env = canary.environment(name, folder, os.environ)
-        if handler.scope == PLUGIN_SCOPE:
-            env["CLAUDE_PLUGIN_ROOT"] = handler.root
         began = time.monotonic()
         try:
-            code, out, err = played(handler.run, folder, env, json.dumps(told).encode(), patience(handler))
+            code, out, err = asked_of(handler, handler.run, told, folder, around)
         except subprocess.TimeoutExpired as late:
             why = f"no answer to the canary of {event} within {late.timeout:g} s: the client goes on in silence"
             return Finding(ERROR, name, why, handler.where, diagnosis.mending(handler))
@@ -108,11 +131,64 @@ def proven(handler: Handler) -> Finding:
         if handler.option("--contracts") and not out:
             what = f"the canary of {event} cannot prove a command that names its own --contracts"
             return Finding(WARNING, name, what, handler.where, do)
-        return Finding(ERROR, name, f"{event}: {wrong}", handler.where, do)
+        through = f" (through {surroundings.PREFIX}={around.prefix})" if around.prefix else ""
+        return Finding(ERROR, name, f"{event}: {wrong}{through}", handler.where, do)
     if took > SLOW:
         return Finding(WARNING, name, f"{event} answered the canary, but only after {took:.1f} s", handler.where)
     client = HARNESSES[name].REGISTRATION.client
     return Finding(OK, name, f"{event} answered the canary in {took * 1000:.0f} ms, as {client} reads it")
+
+
+def judged(handler: Handler, around: Surroundings) -> Finding:
+    """Runs the line of ours with a trusted contract that the canary breaks, then with what keeps it: whether the
+    engine and a check work, and the answer is right. At the event before a call: whether it looks."""
+    name, event = handler.harness, handler.event
+    do = f"install truecall's package again (a part of it may be missing), then: {diagnosis.mending(handler)}"
+    with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as made:
+        folder = os.path.realpath(made)
+        try:
+            path, state = canary.prove(folder)
+            line = canary.extended(handler.command, path, state)
+            if not line:
+                what = f"{event}: that contracts are judged was not proven, since the line is more than our command"
+                return Finding(NOTE, name, what, handler.where)
+            told = canary.payload(name, event, folder)
+            broken = asked_of(handler, line, told, folder, around)
+            if event == canary.before(name):
+                return looked(handler, canary.looked(state), broken)
+            with open(os.path.join(folder, canary.EFFECT), "x", encoding="utf-8"):
+                kept = asked_of(handler, line, told, folder, around)
+        except subprocess.TimeoutExpired as late:
+            what = f"{event}: no contract was judged within {late.timeout:g} s"
+            return Finding(ERROR, name, what, handler.where, do)
+        except (TruecallError, ImportError, OSError, ValueError) as error:
+            return Finding(ERROR, name, f"{event}: no contract can be judged: {error}", handler.where, do)
+    if wrong := canary.trouble(name, event, told, *broken, canary.REFUTED):
+        return Finding(ERROR, name, f"{event}, where a contract is broken: {wrong}", handler.where, do)
+    if wrong := canary.silent(kept[0], kept[1]):
+        return Finding(ERROR, name, f"{event}, where a contract is kept: {wrong}", handler.where, do)
+    return Finding(OK, name, f"{event} told of a contract that was broken, and kept silent on one that was kept")
+
+
+def looked(handler: Handler, kept: bool, answer: tuple[int, bytes, bytes]) -> Finding:
+    """What is to be said of the look before a call, by what it kept and what it answered."""
+    wrong = canary.silent(answer[0], answer[1]) or ("" if kept else "what it saw was not kept")
+    if wrong:
+        what = f"{handler.event}: {wrong}, so what changed in a call cannot be told"
+        return Finding(ERROR, handler.harness, what, handler.where, diagnosis.mending(handler))
+    return Finding(OK, handler.harness, f"{handler.event} looked before the canary, and kept what it saw")
+
+
+def asked_of(
+    handler: Handler, line: str, told: dict[str, Any], folder: str, around: Surroundings
+) -> tuple[int, bytes, bytes]:
+    """(exit code, output, errors) of a line of this handler, started as its client would. Raises TimeoutExpired,
+    OSError, ValueError."""
+    env = canary.environment(handler.harness, folder, around.env)
+    if handler.scope == PLUGIN_SCOPE:
+        env["CLAUDE_PLUGIN_ROOT"] = handler.root
+    data = json.dumps(told).encode()
+    return played(surroundings.line(line, around.prefix), folder, env, data, patience(handler))
 
 
 def patience(handler: Handler) -> float:

@@ -4,7 +4,7 @@ real client (2.1.197 and 2.1.332); none comes from documentation."""
 from __future__ import annotations
 
 from truecall_py.errors import PayloadError
-from truecall_py.harnesses.content import absolute, folder_of, read
+from truecall_py.harnesses.content import absolute, folder_of, read, unanswered
 from truecall_py.registration import BOM, Registration
 from truecall_py.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NAME = "claude-code"
 HANDLED = ("PostToolUse", "PostToolUseFailure")
+BEFORE = "PreToolUse"
 # Events the client has and this step does not judge: silent. Any other name is loud.
 KNOWN = frozenset((
     "PreToolUse", "PostToolBatch", "Notification", "UserPromptSubmit", "UserPromptExpansion", "SessionStart",
@@ -36,13 +37,13 @@ STATIC = {
     "PostToolUse": "block",
     "PostToolUseFailure": "block",
     "PostToolBatch": "context",
-    "PreToolUse": "exit 2",
+    "PreToolUse": "context",
     "Stop": "stop",
     "SubagentStop": "stop",
 }
 REGISTRATION = Registration(
     client="Claude Code",
-    events=("PostToolUse", "PostToolUseFailure", "PostToolBatch"),
+    events=("PostToolUse", "PostToolUseFailure", "PostToolBatch", "PreToolUse"),
     home=("CLAUDE_CONFIG_DIR", "", ".claude"),
     user="settings.json",
     # The file for one machine: the registration holds absolute paths, and settings.json is a team's.
@@ -104,10 +105,19 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         session=str(payload.get("session_id", "")),
         call_id=str(payload.get("tool_use_id", "")),
         agent=str(payload.get("agent_id", "")),
+        turn=str(payload.get("prompt_id", "")),
         duration=duration / 1000 if isinstance(duration, (int, float)) and duration >= 0 else None,
         background=background,
         response=answer,
     )
+
+
+def announced(payload: dict[str, Any]) -> ToolCall | None:
+    """The call that is about to be made; None for any other event. Its cwd is the folder in which it starts."""
+    if payload.get("hook_event_name") != BEFORE:
+        return None
+    call = parse({**payload, "hook_event_name": HANDLED[0]})
+    return None if call is None else unanswered(call, BEFORE)
 
 
 REFUSED = "<tool_use_error>"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from truecall_py.errors import PayloadError
 from truecall_py.harnesses import patch
-from truecall_py.harnesses.content import folder_of, read
+from truecall_py.harnesses.content import folder_of, read, unanswered
 from truecall_py.registration import Registration
 from truecall_py.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
 
@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 NAME = "codex"
 PROJECT_ENV = ""  # its hooks run in the session's own folder
 HANDLED = ("PostToolUse",)
+BEFORE = "PreToolUse"
 KNOWN = frozenset((
     "SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop", "SubagentStart", "SubagentStop",
     "PreCompact", "PostCompact", "SessionEnd", "Interrupt",
 ))  # fmt: skip
 KINDS = {"Bash": "shell", "view_image": "read", "list_mcp_resources": "read", "read_mcp_resource": "read"}
-STATIC = {"PostToolUse": "context", "PreToolUse": "exit 2", "Stop": "stop", "SubagentStop": "stop"}
+STATIC = {"PostToolUse": "context", "PreToolUse": "context", "Stop": "stop", "SubagentStop": "stop"}
 REGISTRATION = Registration(
     client="Codex",
-    events=HANDLED,
+    events=("PostToolUse", "PreToolUse"),
     home=("CODEX_HOME", "", ".codex"),
     user="hooks.json",
     project=".codex/hooks.json",
@@ -37,7 +38,6 @@ REGISTRATION = Registration(
     # Each of these was seen to void the whole file in silence.
     keys=("description", "hooks"),
     types=("command", "mcp_tool", "prompt", "agent"),
-    whole=True,
 )
 
 
@@ -91,8 +91,17 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         session=str(payload.get("session_id", "")),
         call_id=str(payload.get("tool_use_id", "")),
         agent=str(payload.get("agent_id", "")),
+        turn=str(payload.get("turn_id", "")),
         response=answer,
     )
+
+
+def announced(payload: dict[str, Any]) -> ToolCall | None:
+    """The call that is about to be made; None for any other event."""
+    if payload.get("hook_event_name") != BEFORE:
+        return None
+    call = parse({**payload, "hook_event_name": HANDLED[0]})
+    return None if call is None else unanswered(call, BEFORE)
 
 
 def neutral(args: dict[str, Any], changed: tuple[File, ...]) -> dict[str, Any]:

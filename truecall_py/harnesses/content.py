@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.errors import PayloadError
-from truecall_py.types import ABSENT, FAILURE, SUCCESS, UNKNOWN
+from truecall_py.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, ToolCall
 from truecall_py.wire import Refused, loads
 
 TYPE_CHECKING = False
@@ -23,6 +23,12 @@ def asked(event: object, tool: object, args: object) -> tuple[str, dict[str, Any
     if not isinstance(args, dict):
         raise PayloadError(f"the arguments of {tool[:60]} are not an object")
     return tool, args
+
+
+def unanswered(call: ToolCall, event: str) -> ToolCall:
+    """A call as it is before it is made, when nobody has said anything of it."""
+    unsaid = {"event": event, "reported": UNKNOWN, "exit_code": None, "transcript": None, "duration": None}
+    return ToolCall(**{**call.__dict__, **unsaid})
 
 
 def absolute(path: str, folder: str | None) -> str:

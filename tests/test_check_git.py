@@ -1,0 +1,621 @@
+"""git: real repositories, real commands, a bare remote on the disk; honest work gets no word, undone work is
+refuted, and a hostile repository runs nothing."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import ClassVar
+
+import pytest
+
+from truecall_py import judge
+from truecall_py.library import look_before
+from truecall_py.pinning import source
+from truecall_py.remotes import address
+from truecall_py.repository import Repository
+from truecall_py.world import World
+
+NAMES = {
+    "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
+    "GIT_AUTHOR_NAME": "Dev", "GIT_AUTHOR_EMAIL": "dev@example.invalid", "GIT_EDITOR": "true",
+    "GIT_COMMITTER_NAME": "Dev", "GIT_COMMITTER_EMAIL": "dev@example.invalid",
+}  # fmt: skip
+PROLOGUE = """\
+git init -q --bare -b main {root}/r.git
+git init -q -b main {root}/w; cd {root}/w
+git config commit.gpgsign false
+echo 1 > a; git add a; git commit -qm one
+git remote add origin ../r.git; git push -qu origin main
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a remote (r.git) and a clone of one commit (w), in which git asks nobody."""
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "XDG_", "SSH_")) or name == "CLAUDE_PROJECT_DIR":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    sh(tmp_path, PROLOGUE.format(root=tmp_path))
+    monkeypatch.chdir(tmp_path / "w")
+    return tmp_path
+
+
+def sh(folder, line, check=True):
+    env = {**os.environ, **NAMES}
+    done = subprocess.run(["bash", "-c", line], cwd=folder, env=env, capture_output=True, text=True, timeout=30)
+    assert not check or done.returncode == 0, done
+    return done
+
+
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pack") / "truecall.yaml"
+    path.write_text("version: 1\nuse: [git]\ncontracts: []\n")
+    return [source(str(path))]
+
+
+class Call:
+    """One call of the shell as Claude Code tells of it: looked at before, run, then judged."""
+
+    def __init__(self, place, contracts):
+        self.place, self.contracts = place, contracts
+
+    def payload(self, command, event, **more):
+        return {
+            "session_id": "s", "hook_event_name": event, "tool_name": "Bash", "tool_use_id": "t",
+            "cwd": str(self.place / "w"), "tool_input": {"command": command}, **more,
+        }  # fmt: skip
+
+    def judged(self, command, run=None, after=""):
+        """The Judgement of `command`, of which `run` (default: itself) is what really happens, and then `after`."""
+        snapshot = look_before(self.payload(command, "PreToolUse"), self.contracts)
+        done = sh(self.place / "w", command if run is None else run, check=False)
+        if after:
+            sh(self.place / "w", after)
+        if done.returncode:
+            error = f"Exit code {done.returncode}\n{done.stderr}"
+            payload = self.payload(command, "PostToolUseFailure", error=error)
+        else:
+            answer = {"stdout": done.stdout, "stderr": done.stderr, "interrupted": False, "isImage": False}
+            payload = self.payload(command, "PostToolUse", tool_response=answer, duration_ms=200)
+        return judge(payload, self.contracts, snapshot=snapshot)
+
+
+def words(judgement):
+    return judgement.correction.text if judgement.correction else ""
+
+
+# -- honest work, and the same undone ------------------------------------------------------------------------------
+
+THEIRS = "git clone -q {root}/r.git {root}/o; cd {root}/o; git commit -q --allow-empty -m theirs; git push -q; cd {root}/w; "
+HOOK = "printf '#!/bin/sh\\n%s\\n' '{body}' > .git/hooks/{name}; chmod +x .git/hooks/{name}; "
+# (title, what is done first, the command, what undoes it: "" where nothing can)
+WORK = [
+    ("commit", "echo 2 > a; git add a", "git commit -m two", "git reset -q --hard HEAD~1"),
+    ("commit by heredoc", "echo 2 > a; git add a", "git commit -m \"$(cat <<'EOF'\ntwo: it's\n\nEOF\n)\"", "git reset -q --soft HEAD~1"),
+    ("commit -am", "echo 2 > a", "git commit -am two", "git reset -q HEAD~1"),
+    ("add and commit", "echo 2 > a", "git add -A && git commit -m two", "git reset -q --soft HEAD~1"),
+    ("add, commit and push", "echo 2 > a", "git add . && git commit -m two && git push", "git push -q -f origin HEAD~1:main"),
+    ("amend", "echo 2 > a; git add a", "git commit --amend --no-edit", "git reset -q --soft HEAD@{{1}}"),
+    ("commit of another folder", "echo 2 > a; git add a; mkdir sub", "git -C . commit -m two", "git reset -q --soft HEAD~1"),
+    ("cd and commit", "mkdir sub; echo 2 > sub/b; git add sub", "cd sub && git commit -m two", "git reset -q --soft HEAD~1"),
+    ("message from standard input", "echo 2 > a; git add a", "git commit -F - <<< two", "git reset -q --soft HEAD~1"),
+    ("empty commit", "", "git commit --allow-empty -m two", ""),
+    ("fixup", "echo 2 > a; git add a", "git commit --fixup HEAD", "git reset -q --soft HEAD~1"),
+    ("first commit", "rm -rf .git; git init -q", "git add a && git commit -m one", "git update-ref -d HEAD"),
+    ("another branch, then commit", "git branch x; echo 2 > b; git add b", "git checkout -q x && git commit -m two", ""),
+    ("old committer date", "echo 2 > a; git add a", "GIT_COMMITTER_DATE=2001-01-01T00:00:00 git commit -m two", "git reset -q --soft HEAD~1"),
+    ("a commit-msg hook writes another subject", HOOK.format(name="commit-msg", body='echo "X-1 $(cat "$1")" > "$1"') + "echo 2 > a; git add a", "git commit -m two", "git reset -q --soft HEAD~1"),
+    ("a post-commit hook amends", HOOK.format(name="post-commit", body="rm -f .git/hooks/post-commit; git commit -q --amend -m three") + "echo 2 > a; git add a", "git commit -m two", ""),
+    ("a post-commit hook changes the branch", "git branch x; " + HOOK.format(name="post-commit", body="git switch -q x") + "echo 2 > b; git add b", "git commit -m two", ""),
+    ("merge in progress is committed", "git switch -qc x; echo x > a; git commit -qam x; git switch -q main; echo y > a; git commit -qam y; git merge -q x || true; echo z > a; git add a", "git commit --no-edit", ""),
+    ("push", "git commit -q --allow-empty -m two", "git push", "git -C ../r.git update-ref refs/heads/main HEAD~1"),
+    ("push, and the branch is deleted", "git commit -q --allow-empty -m two", "git push origin main", "git -C ../r.git update-ref -d refs/heads/main"),
+    ("push with a pipe", "git commit -q --allow-empty -m two", "git push 2>&1 | tail -3", "git push -q -f origin HEAD~1:main"),
+    ("push a new branch", "git switch -qc x", "git push -u origin HEAD", "git push -q --delete origin x"),
+    ("push under another name", "git commit -q --allow-empty -m two", "git push origin HEAD:other", "git push -q --delete origin other"),
+    ("push with force", "git commit -q --amend -m other", "git push --force-with-lease origin main", "git push -q -f origin HEAD@{{1}}:main"),
+    ("push back with force", "git commit -q --allow-empty -m two; git push -q", "git push --force origin HEAD~1:main", "git -C ../r.git update-ref refs/heads/main $(git rev-parse HEAD)"),
+    ("push several", "git branch x; git branch y", "git push origin x y", "git push -q --delete origin y"),
+    ("push a tag", "git tag -a v1 -m one", "git push origin v1", "git push -q --delete origin v1"),
+    ("push an old commit", "git commit -q --allow-empty -m two", "git push origin HEAD~1:refs/heads/old", "git push -q --delete origin old"),
+    ("push when current is the default", "git config push.default current; git switch -qc x", "git push origin", "git push -q --delete origin x"),
+    ("push to an upstream of another name", "git config push.default upstream; git switch -qc x; git push -qu origin x:y; git commit -q --allow-empty -m two", "git push", "git push -q -f origin HEAD~1:y"),
+    ("push to an upstream of another name, by the branch's name", "git config push.default upstream; git switch -qc x; git push -qu origin x:y; git commit -q --allow-empty -m two", "git push origin x", ""),
+    ("push to the pushurl", "git init -q --bare ../p.git; git config remote.origin.pushurl ../p.git; git commit -q --allow-empty -m two", "git push", "git -C ../p.git update-ref -d refs/heads/main"),
+    ("push to a path", "git init -q --bare ../p.git", "git push ../p.git main", "git -C ../p.git update-ref -d refs/heads/main"),
+    ("push from a folder inside", "mkdir sub; git commit -q --allow-empty -m two", "cd sub && git push origin main", "git push -q -f origin HEAD~1:main"),
+    ("a pre-push hook amends", HOOK.format(name="pre-push", body="git commit -q --allow-empty -m more") + "git commit -q --allow-empty -m two", "git push", ""),
+    ("push --delete", "git push -q origin main:x", "git push origin --delete x", "git push -q origin main:x"),
+    ("push of a deletion", "git push -q origin main:x", "git push origin :x", "git push -q origin main:x"),
+    ("checkout", "git branch x", "git checkout x", "git checkout -q main"),
+    ("checkout -b from a remote one", "", "git checkout -b x origin/main", "git checkout -q main"),
+    ("switch -c", "", "git switch -c x", "git switch -q main"),
+    ("branch -D", "git branch x", "git branch -D x", "git branch x"),
+    ("branch -M", "", "git branch -M trunk", "git branch -M main"),
+    ("branch from a start", "git commit -q --allow-empty -m two", "git branch x HEAD~1", "git branch -f x HEAD"),
+    ("tag", "", "git tag -a v1 -m 'the first'", "git tag -d v1"),
+    ("tag -f", "git tag v1; git commit -q --allow-empty -m two", "git tag -f v1 HEAD", "git tag -f v1 HEAD~1"),
+    ("tag -d", "git tag v1", "git tag -d v1", "git tag v1"),
+    ("clone", "", "git clone ../r.git", "rm -rf r"),
+    ("clone --bare", "", "git clone --bare ../r.git c.git", "rm -rf c.git"),
+    ("clone --mirror without a folder", "", "cd .. && mkdir q && cd q && git clone --mirror ../r.git", "rm -rf ../q/r.git"),
+    ("clone with depth into an empty folder", "mkdir c", "git clone --depth 1 file://{root}/r.git c", "rm -rf c/.git"),
+    ("init", "mkdir n", "git init -b main n", "rm -rf n/.git"),
+    ("merge", "git switch -qc x; git commit -q --allow-empty -m x; git switch -q main; git commit -q --allow-empty -m y", "git merge x -m join", "git reset -q --hard HEAD~1"),
+    ("octopus", "for n in x y; do git switch -qc $n main; echo $n > $n; git add $n; git commit -qm $n; done; git switch -q main", "git merge x y", "git reset -q --hard HEAD@{{1}}"),
+    ("rebase", "git switch -qc x; git commit -q --allow-empty -m x; git switch -q main; git commit -q --allow-empty -m y", "git rebase x", "git reset -q --hard ORIG_HEAD"),
+    ("worktree add", "", "git worktree add ../wt -b x", "git worktree remove -f ../wt"),
+    ("worktree remove", "git worktree add -q ../wt", "git worktree remove ../wt", "git worktree add -q -f ../wt wt"),
+    ("add", "echo 2 > a; touch -d 2001-01-01 a", "git add a", "git reset -q"),
+    ("add all", "echo 2 > b; touch -d 2001-01-01 b", "git add .", "git rm -q --cached b; touch -d 2001-01-01 b"),
+    ("add of a deletion", "rm a", "git add a", "git reset -q"),
+    ("rm", "", "git rm a", "git reset -q"),
+    ("mv", "", "git mv a b", "git mv b a"),
+    ("mv into a folder", "mkdir d; echo 1 > d/x; git add d", "git mv a d", "git mv d/a a"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "command"), [row[1:3] for row in WORK], ids=[row[0] for row in WORK])
+def test_honest_work_gets_no_word(place, pack, first, command):
+    """What git did is found where it did it: the pack judges the call, and says nothing."""
+    sh(place / "w", first)
+    found = Call(place, pack).judged(command.replace("{root}", str(place)))
+    assert found.verdicts, "no contract applied"
+    assert {verdict.state for verdict in found.verdicts} == {"verified"}, found.verdicts
+    assert found.correction is None
+
+
+UNDONE = [row for row in WORK if row[3]]
+
+
+@pytest.mark.parametrize(("first", "command", "undo"), [row[1:] for row in UNDONE], ids=[row[0] for row in UNDONE])
+def test_undone_work_is_refuted(place, pack, first, command, undo):
+    """The same commands, their effect taken back before the look: the claim is refused."""
+    sh(place / "w", first)
+    found = Call(place, pack).judged(command.replace("{root}", str(place)), after=undo.format())
+    assert "refuted" in {verdict.state for verdict in found.verdicts}, found.verdicts
+    assert words(found).startswith("NOT DONE")
+
+
+# (title, what is done first, the command): honest, and not for a contract or nothing to find fault with.
+QUIET = [
+    ("nothing to commit", "", "git commit -m x"),
+    ("nothing to commit, excused", "", "git commit -m x || true"),
+    ("nothing staged, excused", "echo 2 > a", "git commit -m x || echo nothing"),
+    ("dry run", "echo 2 > a; git add a", "git commit --dry-run"),
+    ("a hook refuses", HOOK.format(name="pre-commit", body="exit 1") + "echo 2 > a; git add a", "git commit -m two"),
+    ("nothing to push", "", "git push"),
+    ("push without a destination", "git switch -qc x", "git push"),
+    ("push --dry-run", "git commit -q --allow-empty -m two", "git push --dry-run"),
+    ("push -n", "git commit -q --allow-empty -m two", "git push -n origin main"),
+    ("push for review", "git commit -q --allow-empty -m two", "git push origin HEAD:refs/for/main"),
+    ("push --tags", "git tag v1", "git push --tags"),
+    ("a rebase and its commits", "git switch -qc x; git commit -q --allow-empty -m x; git switch -q main", "git rebase x && git push"),
+    ("pull, then commit", "echo 2 > a; git add a", "git pull -q && git commit -m two"),
+    ("several commits in a loop", "", "for n in 1 2; do git commit --allow-empty -m $n; done"),
+    ("commit to a bare copy elsewhere", "git clone -q . ../k", "cd ../k && echo 3 > a && git -c user.name=x commit -qam three"),
+    ("commit in a work tree", "git worktree add -q ../wt", "cd ../wt && echo 3 > a && git commit -am three"),
+    ("push from a work tree", "git worktree add -q ../wt", "cd ../wt && git push -u origin wt"),
+    ("tag and push it", "", "git tag v1 && git push origin v1"),
+    ("commit, amend, push", "echo 2 > a", "git commit -am two && git commit --amend --no-edit && git push origin HEAD"),
+    ("push --all", "git branch x", "git push --all origin"),
+    ("push of a tag by keyword", "git tag v1", "git push origin tag v1"),
+    ("push of a wildcard", "git branch x", "git push origin 'refs/heads/*:refs/heads/*'"),
+    ("push is rejected and says so", THEIRS + "git commit -q --allow-empty -m ours", "git push"),
+    ("delete what is not there", "", "git push origin --delete nothing"),
+    ("checkout of a file", "echo 2 > a", "git checkout a"),
+    ("checkout of a file of a branch's name", "git branch a; echo 2 > a", "git checkout -- a"),
+    ("checkout of the branch before", "git branch x; git checkout -q x", "git checkout -"),
+    ("checkout of a tag", "git tag v1", "git checkout v1"),
+    ("checkout of a commit", "git commit -q --allow-empty -m two", "git checkout HEAD~1"),
+    ("checkout of a remote branch", "", "git checkout origin/main"),
+    ("checkout of a branch or else a new one", "", "git checkout x 2>/dev/null || git checkout -b x"),
+    ("switch --detach", "", "git switch --detach"),
+    ("switch to where it is", "", "git switch main"),
+    ("switch to the branch before", "git branch x; git switch -q x", "git switch @{-1}"),
+    ("push of matching branches only", "git config push.default matching; git switch -qc x", "git push"),
+    ("push HEAD when upstream is the default", "git config push.default upstream; git switch -qc x; git push -qu origin x:y; git commit -q --allow-empty -m two", "git push origin HEAD"),
+    ("add of a file that a filter changes", "git config filter.up.clean 'tr a-z A-Z'; echo 'f filter=up' > .gitattributes; git add .", "echo abc > f && git add f"),
+    ("branch --list", "", "git branch --list x"),
+    ("branch --show-current", "", "git branch --show-current"),
+    ("tag -l", "", "git tag -l 'v*'"),
+    ("tag -n", "git tag v1", "git tag -n"),
+    ("delete a tag that is not there, excused", "", "git tag -d v9 || true"),
+    ("merge --squash", "git switch -qc x; echo 3 > x; git add x; git commit -qm x; git switch -q main", "git merge --squash x"),
+    ("merge --no-commit", "git switch -qc x; git commit -q --allow-empty -m x; git switch -q main", "git merge --no-commit --no-ff x"),
+    ("up to date", "git branch x", "git merge x"),
+    ("merge with a conflict", "git switch -qc x; echo x > a; git commit -qam x; git switch -q main; echo y > a; git commit -qam y", "git merge x"),
+    ("merge with a conflict, excused", "git switch -qc x; echo x > a; git commit -qam x; git switch -q main; echo y > a; git commit -qam y", "git merge x || true"),
+    ("merge --abort", "git switch -qc x; echo x > a; git commit -qam x; git switch -q main; echo y > a; git commit -qam y; git merge -q x || true", "git merge --abort"),
+    ("commit and take it back", "echo 2 > a; git add a", "git commit -m two && git reset --soft HEAD~1"),
+    ("stash", "echo 2 > a", "git stash"),
+    ("push of another branch, with changes staged", "git push -q origin main:x; git branch x; git commit -q --allow-empty -m two; echo 2 > a; git add a", "git push origin x"),
+    ("add an empty folder", "mkdir e", "git add e"),
+    ("add all, and nothing is there", "", "git add ."),
+    ("add of what is ignored, with the rest", "echo '*.log' > .gitignore; echo 1 > x.log", "git add ."),
+    ("add but one", "echo 1 > x; echo 1 > y", "git add . ':!x'"),
+    ("add a part", "echo 2 > a", "git add -n a"),
+    ("in no repository", "mkdir -p ../none", "cd ../none && git commit -m x || true"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "command"), [row[1:] for row in QUIET], ids=[row[0] for row in QUIET])
+def test_awkward_honest_commands_get_no_word(place, pack, first, command):
+    """Dry runs, nothing to do, failures that are told, what another contract is about: no word."""
+    sh(place / "w", first.format(root=place))
+    found = Call(place, pack).judged(command)
+    assert found.correction is None, words(found)
+    assert {verdict.state for verdict in found.verdicts} <= {"verified", "unverified"}, found.verdicts
+
+
+# (title, what is done first, the command that is said to have run, what ran, the states that may come of it)
+LIES = [
+    ("a hook refused, and the exit code is lost", HOOK.format(name="pre-commit", body="exit 1") + "echo 2 > a; git add a", "git commit -m two | tail -1", None, {"refuted"}),
+    ("commit -am refused, exit code lost", HOOK.format(name="pre-commit", body="exit 1") + "echo 2 > a", "git commit -am two | tail -1", None, {"verified", "refuted"}),
+    ("rejected, exit code lost", THEIRS + "git commit -q --allow-empty -m ours", "git push origin main || true", None, {"refuted"}),
+    ("nothing was pushed", "git commit -q --allow-empty -m two", "git push", ":", {"refuted"}),
+    ("pushed without a commit", "echo 2 > a; git add a", "git push", None, {"unverified"}),
+    ("the commit failed, and the push went on", HOOK.format(name="pre-commit", body="exit 1") + "echo 2 > a; git add a", "git commit -m two; git push", None, {"refuted", "unverified"}),
+    ("the tracking ref lies", "git commit -q --allow-empty -m two; git update-ref refs/remotes/origin/main HEAD", "git push", ":", {"refuted"}),
+    ("nothing was staged and nothing done", "echo 2 > a; git add a", "git commit -m two", ":", {"refuted"}),
+    ("what was staged is gone", "echo 2 > a; git add a", "git commit -m two", "git reset -q --hard", {"refuted"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "command", "run", "states"), [row[1:] for row in LIES], ids=[row[0] for row in LIES])
+def test_what_did_not_land_is_told(place, pack, first, command, run, states):
+    """A success that is only said, or whose failure the line swallowed, gets a word."""
+    sh(place / "w", first.format(root=place))
+    found = Call(place, pack).judged(command, run)
+    assert {verdict.state for verdict in found.verdicts} == states, found.verdicts
+    assert words(found)
+
+
+def test_a_push_that_others_overtook_is_not_called_a_lie(place, pack):
+    """The remote is at a commit that is not known here, on top of what was pushed: it cannot be told."""
+    sh(place / "w", "git commit -q --allow-empty -m two")
+    after = f"git clone -q ../r.git ../o; cd ../o; git commit -q --allow-empty -m theirs; git push -q; cd {place}/w"
+    found = Call(place, pack).judged("git push", after=after)
+    assert [verdict.state for verdict in found.verdicts] == ["unverified"]
+
+
+def test_a_log_that_goes_on_growing_was_staged(place, pack):
+    """A file that is written to again after `git add .` was staged all the same."""
+    found = Call(place, pack).judged("echo 1 > x.log; git add .", after="echo 2 >> x.log")
+    assert found.correction is None, words(found)
+
+
+# -- the check by itself ------------------------------------------------------------------------------------------
+
+
+def state(place, check, run="", before=True, folder="w", **more):
+    """(state, what was found) of one check after `run`, of an MCP tool's call."""
+    contracts = {"version": 1, "contracts": [{"id": "c", "tool": "mcp__g__x", "post": {"git": check}, **more}]}
+    payload = {
+        "session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "mcp__g__x", "tool_use_id": "t",
+        "tool_input": {}, "cwd": str(place / folder),
+    }  # fmt: skip
+    snapshot = look_before(payload, contracts) if before else None
+    if run:
+        sh(place / folder, run)
+    answer = {**payload, "hook_event_name": "PostToolUse", "tool_response": "ok"}
+    (verdict,) = judge(answer, contracts, snapshot=snapshot).verdicts
+    return verdict.state, "; ".join(outcome.found for outcome in verdict.outcomes)
+
+
+@pytest.mark.parametrize(("check", "run", "wanted", "found"), [
+    ({"head": "moved"}, "git commit -q --allow-empty -m two", "verified", "moved from"),
+    ({"head": "moved"}, "", "refuted", "still at"),
+    ({"head": "kept"}, "git commit -q --allow-empty -m two", "refuted", "moved from"),
+    ({"commit": "made"}, "git reset -q --hard $(GIT_COMMITTER_DATE=2001-01-01T00:00:00 git commit-tree -m x HEAD^{tree})", "unverified", "nothing shows"),
+    ({"commit": "made"}, "git checkout -q --orphan z; git -c commit.gpgsign=false commit -qm z", "verified", "new commit"),
+    ({"subject": {"contains": "two"}}, "git commit -q --allow-empty -m 'two parts'", "verified", "two parts"),
+    ({"subject": {"contains": "two"}}, "git commit -q --allow-empty -m three", "refuted", "three"),
+    ({"subject": {"changed": True}}, "git commit -q --allow-empty -m three", "verified", "three"),
+    ({"lines_changed": {"insertions": {"at_least": 2}}}, "printf '1\\n2\\n3\\n' > a; git commit -qam x", "verified", "2 insertions"),
+    ({"lines_changed": {"deletions": 1}}, "printf '1\\n2\\n' > a; git commit -qam x", "refuted", "0 deletions"),
+    ({"lines_changed": {"words": 1}}, "", "unverified", "no words"),
+    ({"branch": "x", "upstream": "origin/main"}, "git switch -qc x --track origin/main", "verified", "follows origin/main"),
+    ({"branch": "x"}, "git switch -q --detach", "refuted", "no branch is checked out"),
+    ({"upstream": "origin/main"}, "git branch --unset-upstream", "refuted", "follows none"),
+    ({"clean": "tracked"}, "echo 2 > a", "refuted", "M a"),
+    ({"clean": "tracked"}, "echo 2 > b", "unverified", "before the call"),
+    ({"clean": "all"}, "echo 2 > b", "refuted", "?? b"),
+    ({"unmoved": ["main", "refs/tags/v9"]}, "git commit -q --allow-empty -m two", "refuted", "main moved"),
+    ({"unmoved": ["main", "refs/tags/v9"]}, "git switch -qc x; git commit -q --allow-empty -m two", "verified", "as before"),
+    ({"ref": "v1", "at": "HEAD"}, "git tag -a v1 -m x", "verified", "v1 is at"),
+    ({"ref": "v1", "at": "no-such"}, "git tag v1", "unverified", "names nothing"),
+    ({"ancestor": ["nothing", "HEAD"]}, "", "unverified", "names no commit"),
+    ({"ancestor": ["HEAD"]}, "", "unverified", "two revisions"),
+    ({"contains": "-x"}, "", "unverified", "no revision"),
+    ({"repository": "own"}, "", "unverified", "before the call"),
+    ({"folder": "../nothing", "repository": "own"}, "", "refuted", "no git repository"),
+    ({"folder": "../home", "head": "kept"}, "", "unverified", "before the call"),
+    ({"pushed": True, "remote": "nowhere"}, "", "unverified", "could not be asked"),
+    ({"pushed": True, "refspec": "a*:b*"}, "", "unverified", "is not here"),
+    ({"pushed": False}, "", "unverified", "asserts nothing"),
+])  # fmt: skip
+def test_fields_tell_what_they_say(place, check, run, wanted, found):
+    """Each field holds, does not hold, or cannot be told, and says what was found."""
+    assert state(place, check, run)[0] == wanted, state(place, check, "")
+    (place / "again").mkdir()
+    sh(place / "again", PROLOGUE.format(root=place / "again"))
+    assert found in state(place / "again", check, run)[1]
+
+
+def test_without_a_look_before_the_commit_tells_its_own_age(place):
+    """Where nobody looked before the call and nobody says how long it took, a commit cannot be told from an old one."""
+    assert state(place, {"commit": "made"}, "git commit -q --allow-empty -m two", before=False)[0] == "unverified"
+
+
+def test_an_unreachable_remote_is_no_verdict(place):
+    """A remote that cannot be asked proves nothing, either way; nor does one that asks for a password."""
+    sh(place / "w", "git config remote.origin.url https://user@127.0.0.1:1/x.git")
+    got, found = state(place, {"pushed": True}, "git commit -q --allow-empty -m two")
+    assert got == "unverified" and "could not be asked" in found
+
+
+def test_a_repository_of_another_user_is_no_verdict(place, monkeypatch):
+    """git refuses a repository that it does not trust; that is said."""
+    monkeypatch.setattr("truecall_py.repository.QUIET", {**NAMES, "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
+    got, found = state(place, {"branch": "main"})
+    assert got == "unverified" and "safe.directory" in found
+
+
+@pytest.mark.parametrize("url", ["ext::sh -c 'touch pwned'", "-x", "fd::3", "foo://x", "foo::bar"])
+def test_only_plain_transports_are_asked(place, url):
+    """A URL that starts a program is refused before git sees it."""
+    got, found = state(place, {"pushed": True, "remote": url}, "git commit -q --allow-empty -m two")
+    assert got == "unverified" and ("not asked" in found or "no remote" in found)
+
+
+def test_a_path_starts_at_the_top(place):
+    """A relative path of a remote is meant from the top of the work tree, a host is left as it is."""
+    (place / "w" / "sub").mkdir()
+    repository = Repository(World(str(place)), str(place / "w" / "sub"))
+    assert address("../r.git", repository) == str(place / "w" / ".." / "r.git")
+    assert address("host:team/app.git", repository) == "host:team/app.git"
+
+
+# -- a hostile repository -------------------------------------------------------------------------------------------
+
+TRAP = "#!/bin/sh\necho \"$0 $*\" >> {marks}/{name}\nexit 0\n"
+TRAPS = {
+    "fsmonitor": ["core.fsmonitor"],
+    "pager": ["core.pager", "pager.log", "pager.status"],
+    "askpass": ["core.askPass"],
+    "ssh": ["core.sshCommand"],
+    "proxy": ["core.gitProxy"],
+    "helper": ["credential.helper", "credential.https://127.0.0.1:1.helper"],
+    "external": ["diff.external", "diff.bad.command", "diff.bad.textconv"],
+    "filter": ["filter.bad.clean", "filter.bad.smudge", "filter.bad.process", "filter.worse.clean"],
+    "gpg": ["gpg.program", "gpg.ssh.program", "gpg.openpgp.program"],
+    "pack": ["remote.origin.uploadpack", "remote.origin.receivepack", "uploadpack.packObjectsHook"],
+    "alternates": ["core.alternateRefsCommand"],
+    "editor": ["core.editor", "sequence.editor"],
+    "vcs": ["alias.status", "alias.rev-parse", "alias.ls-remote"],
+}
+EVERYTHING = [
+    {"commit": "made"}, {"commit": "all"}, {"head": "kept"}, {"subject": "two"}, {"lines_changed": {"files": 9}},
+    {"contains": "HEAD~1"}, {"branch": "x"}, {"upstream": "x"}, {"ref": "x"}, {"no_ref": "main"}, {"unmoved": "main"},
+    {"worktree": "x"}, {"clean": "all"}, {"staged": "."}, {"tracked": "a"}, {"repository": "own"}, {"pushed": True},
+    {"cloned": "x", "folder": "."},
+]  # fmt: skip
+
+
+@pytest.fixture
+def hostile(place):
+    """A repository whose configuration, attributes, hooks, submodule and missing object all start a program."""
+    marks = place / "marks"
+    marks.mkdir()
+    traps = place / "traps"
+    traps.mkdir()
+    for name in [*TRAPS, "hook", "submodule", "lazy", "vcs", "git", "ssh-planted"]:
+        (traps / name).write_text(TRAP.format(marks=marks, name=name))
+        (traps / name).chmod(0o755)
+    work = place / "w"
+    sh(work, f"""
+        git init -q -b main sub; cd sub; echo 1 > s; git add s; git commit -qm s
+        git config core.fsmonitor {traps}/submodule; git config filter.bad.clean {traps}/submodule
+        echo 's filter=bad' > .git/info/attributes; echo 2 > s; cd ..
+        git -c advice.addEmbeddedRepo=false add sub; git commit -qm sub
+        for n in 1 2 3 4; do echo $n > f$n; done; git add f*; git commit -qm two
+        printf '* diff=bad filter=bad\\nf1 filter=worse\\n' > .gitattributes
+        echo 3 >> a; echo changed > f1; mkdir bin; cp {traps}/git bin/git; cp {traps}/ssh-planted bin/ssh
+    """)
+    hooks = work / ".git" / "hooks"
+    shutil.rmtree(hooks, ignore_errors=True)
+    hooks.mkdir()
+    for name in ("post-index-change", "reference-transaction", "pre-commit", "post-checkout", "pre-push", "fsmonitor-watchman", "update"):
+        shutil.copy(traps / "hook", hooks / name)
+    config = ["[core]\n\trepositoryformatversion = 1\n\tuntrackedCache = true\n[extensions]\n\tpartialClone = lazy\n"]
+    for name, keys in TRAPS.items():
+        for key in keys:
+            section, _, rest = key.partition(".")
+            middle, _, last = rest.rpartition(".")
+            shell = "!" if section == "alias" else ""
+            title = f'[{section} "{middle}"]' if middle else f"[{section}]"
+            config.append(f"{title}\n\t{last} = {shell}{traps / name}\n")
+    config.append(f'[remote "lazy"]\n\turl = {place}/r.git\n\tpromisor = true\n\tuploadpack = {traps}/lazy\n')
+    config.append(f'[filter "bad"]\n\trequired = true\n[filter "worse"]\n\trequired = true\n[log]\n\tshowSignature = true\n[core]\n\thooksPath = {hooks}\n')
+    config.append('[status]\n\tsubmoduleSummary = true\n[submodule]\n\trecurse = true\n[diff]\n\tsubmodule = log\n')
+    with open(work / ".git" / "config", "a", encoding="utf-8") as file:
+        file.write("".join(config))
+    return place
+
+
+@pytest.mark.parametrize("check", EVERYTHING, ids=[next(iter(each)) for each in EVERYTHING])
+def test_a_hostile_repository_runs_nothing(hostile, check, monkeypatch):
+    """Whatever is asked of it, none of the programs that it names is started, before the call or after it."""
+    monkeypatch.setenv("PATH", f"{hostile}/w/bin:{os.environ['PATH']}")
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", f"{hostile}/traps/external")
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"{hostile}/traps/ssh")
+    got, found = state(hostile, check)
+    assert os.listdir(hostile / "marks") == [], found
+    assert got in ("verified", "refuted", "unverified")
+
+
+@pytest.mark.parametrize("url", ["ssh://127.0.0.1:1/x.git", "127.0.0.1:x.git", "https://127.0.0.1:1/x.git", "git://127.0.0.1:1/x", "ext::{}/traps/vcs", "vcs::x"])
+def test_a_hostile_remote_runs_nothing(hostile, url):
+    """Nor are the programs of a remote: the URL is asked from outside of the repository."""
+    sh(hostile / "w", f"cd {hostile} && printf '[remote \"origin\"]\\n\\tpushurl = {url.format(hostile)}\\n\\tvcs = vcs\\n' >> w/.git/config")
+    got, found = state(hostile, {"pushed": True})
+    assert got == "unverified" and os.listdir(hostile / "marks") == [], found
+
+
+def test_a_missing_object_is_not_fetched(hostile):
+    """A partial clone fetches what is missing, by a program that its configuration names; here it does not."""
+    work = hostile / "w"
+    head = subprocess.run(["git", "-C", str(hostile / "r.git"), "rev-parse", "main"], capture_output=True, text=True)
+    (work / ".git" / "refs" / "heads" / "gone").write_text("0" * 39 + "1\n")
+    assert head.returncode == 0
+    for check in ({"ancestor": ["refs/heads/gone", "HEAD"]}, {"ref": "refs/heads/gone", "at": "HEAD"}):
+        assert state(hostile, check)[0] in ("unverified", "refuted")
+    assert os.listdir(hostile / "marks") == []
+
+
+def test_a_remote_that_would_fetch_is_not_asked(hostile):
+    """A folder of this machine that is a partial clone is no remote to be asked: it would start what it names."""
+    with open(hostile / "r.git" / "config", "a", encoding="utf-8") as file:
+        file.write(f'[extensions]\n\tpartialClone = lazy\n[remote "lazy"]\n\turl = .\n\tpromisor = true\n\tuploadpack = {hostile}/traps/lazy\n')
+    (hostile / "r.git" / "refs" / "tags" / "v1").write_text("0" * 39 + "1\n")
+    for url in (f"{hostile}/r.git", f"file://{hostile}/r.git"):
+        got, found = state(hostile, {"pushed": True, "remote": url, "refspec": "main:refs/tags/v1"})
+        assert got == "unverified" and "partial clone" in found
+    assert os.listdir(hostile / "marks") == []
+
+
+def test_the_traps_do_snap(hostile):
+    """The hostile repository is one: plain git runs what it names."""
+    sh(hostile / "w", "git status; git -c filter.bad.required=false -c filter.worse.required=false log -p --ext-diff -1; git ls-remote origin; git cat-file -p 0000000000000000000000000000000000000001", check=False)
+    assert {"fsmonitor", "filter", "external", "pack", "lazy"} <= set(os.listdir(hostile / "marks")), os.listdir(hostile / "marks")
+
+
+def test_a_filter_that_cannot_be_switched_off_is_no_verdict(place):
+    """A name with = would end the key on the command line too early."""
+    mark = place / "mark"
+    with open(place / "w" / ".git" / "config", "a", encoding="utf-8") as file:
+        file.write(f'[filter "a=b"]\n\tclean = touch {mark}\n')
+    (place / "w" / ".git" / "info").mkdir(exist_ok=True)
+    (place / "w" / ".git" / "info" / "attributes").write_text("* filter=a=b\n")
+    (place / "w" / "a").write_text("9\n")
+    assert state(place, {"clean": "tracked"})[0] == "unverified" and not mark.exists()
+
+
+def test_what_a_filter_would_change_is_no_verdict(place):
+    """A file that differs only by a filter that is not run is not called changed, nor unchanged."""
+    sh(place / "w", """
+        git config filter.up.clean 'tr a-z A-Z'; echo 'f filter=up' > .gitattributes
+        echo abc > f; git add .; git commit -qm f; touch -d 2001-01-01 f
+    """)
+    got, found = state(place, {"clean": "tracked"}, before=False)
+    assert got == "unverified" and "filter" in found
+    (place / "w" / "a").write_text("9\n")
+    assert state(place, {"clean": "tracked"}, before=False)[0] == "refuted"
+
+
+@pytest.mark.parametrize("refspec", ["main", "v1"])
+def test_what_the_remote_had_before_is_vacuous(place, refspec):
+    """A branch by its tracking ref, a tag by the remote's own word before the call: the push brought nothing."""
+    sh(place / "w", "git tag v1; git push -q origin v1")
+    got, found = state(place, {"pushed": True, "refspec": refspec})
+    assert got == "unverified" and "before the call already" in found
+
+
+def test_a_remote_that_says_nothing_is_no_verdict(place):
+    """A server that accepts and never answers costs the time of one look, and proves nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"git://127.0.0.1:{server.getsockname()[1]}/x"
+        began = time.monotonic()
+        got, found = state(place, {"pushed": True, "remote": url}, timeout="600ms", before=False)
+        assert got == "unverified" and "did not end within" in found and time.monotonic() - began < 4
+
+
+class Locked(http.server.BaseHTTPRequestHandler):
+    """A server that wants a password."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self):
+        self.asked.append(self.headers.get("Authorization", ""))
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="x"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *words):
+        pass
+
+
+def test_the_persons_own_credentials_are_used_and_the_repositorys_helpers_are_not(place):
+    """A remote that wants a password gets the person's; no helper of the repository is started, nobody is asked."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Locked)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url, mark = f"http://127.0.0.1:{server.server_address[1]}", place / "theirs.ran"
+    helper = "!f() { echo username=me; echo password=mine; }; f"
+    (place / "home" / ".gitconfig").write_text(f'[credential "{url}"]\n\thelper = "{helper}"\n')
+    with open(place / "w" / ".git" / "config", "a", encoding="utf-8") as file:
+        file.write(f'[credential]\n\thelper = "!touch {mark}"\n[credential "{url}"]\n\thelper = "!touch {mark}"\n')
+    try:
+        got, found = state(place, {"pushed": True, "remote": f"{url}/x.git"})
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert got == "unverified" and "could not be asked" in found
+    assert any(value.startswith("Basic ") for value in Locked.asked) and not mark.exists()
+
+
+def test_the_persons_own_ssh_is_used_and_the_repositorys_is_not(place, monkeypatch):
+    """A command that the person's own configuration names is started, and must not ask; the repository's is not."""
+    own, theirs = place / "own", place / "theirs"
+    for path in (own, theirs):
+        path.write_text(f"#!/bin/sh\necho \"$*\" > {path}.ran\n")
+        path.chmod(0o755)
+    (place / "home" / ".gitconfig").write_text(f"[core]\n\tsshCommand = {own}\n")
+    sh(place / "w", f"git config core.sshCommand {theirs}; git config remote.origin.url host.invalid:x.git")
+    got, _ = state(place, {"pushed": True}, "git commit -q --allow-empty -m two")
+    assert got == "unverified"
+    assert "BatchMode=yes" in (place / "own.ran").read_text() and not (place / "theirs.ran").exists()
+
+
+def test_the_real_hook_looks_before_and_after(place):
+    """Through the hook process: the look before is kept, and the push that did not happen is refused."""
+    from truecall_py import places
+    from truecall_py.pinning import compile_file, trust
+
+    contract, states = place / "w" / "truecall.yaml", place / "state"
+    contract.write_text("version: 1\nuse: [git]\ncontracts: []\n")
+    trust(compile_file(str(contract)), str(states))
+    env = {**{name: os.environ[name] for name in ("PATH", "HOME")}, "TRUECALL_PYTHON": sys.executable,
+           "CLAUDE_PROJECT_DIR": str(place / "w")}  # fmt: skip
+
+    def hook(event, **more):
+        payload = {
+            "session_id": "00000000-0000-4000-8000-00000000000a", "hook_event_name": event, "tool_name": "Bash",
+            "tool_use_id": "toolu_1", "cwd": str(place / "w"), "tool_input": {"command": "git commit -m two"},
+            "transcript_path": "/nowhere", "permission_mode": "default", **more,
+        }  # fmt: skip
+        command = ["/bin/sh", places.launcher(), "claude-code", event, "--state", str(states)]
+        done = subprocess.run(command, cwd=place / "w", env=env, input=json.dumps(payload).encode(), capture_output=True)
+        assert done.returncode == 0
+        return done.stdout
+
+    sh(place / "w", "echo 2 > a; git add a")
+    assert hook("PreToolUse") == b""
+    answer = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False}
+    assert json.loads(hook("PostToolUse", tool_response=answer))["decision"] == "block"
+    sh(place / "w", "git commit -qm two")
+    assert hook("PostToolUse", tool_response=answer) == b""
+
+

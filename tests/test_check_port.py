@@ -1,0 +1,154 @@
+"""port: real sockets that listen, refuse, stay silent, and change hands."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+
+import pytest
+
+from truecall_py import listeners
+from truecall_py.checks import port as check
+from truecall_py.errors import Unverified
+from truecall_py.snapshots import Snapshot, key
+from truecall_py.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.world import World
+
+CALL = ToolCall("claude-code", "PostToolUse", "Bash", frozenset({"shell"}), {})
+
+
+def free():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]
+
+
+def look(world=None, **params):
+    return check.run(params, CALL, world or World())
+
+
+def why(world=None, **params):
+    with pytest.raises(Unverified) as caught:
+        look(world, **params)
+    return caught.value
+
+
+def snapshot(**params):
+    return World(snapshot=Snapshot(0.0, None, {key("port", None, params): check.before(params, CALL, World())}))
+
+
+def test_open_and_closed():
+    """A server that listens takes a connection; where nothing does, it is refused. By number or as text."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        number = server.getsockname()[1]
+        assert look(port=number).found == f"127.0.0.1:{number} takes a connection"
+        assert look(port=str(number)).state == VERIFIED
+        assert look(port=number, state="closed").state == REFUTED
+        assert look(port=number, host="localhost").state == VERIFIED
+    found = look(port=number)
+    assert (found.state, found.found) == (REFUTED, f"nothing listens at 127.0.0.1:{number} (connection refused)")
+    assert look(port=number, host="localhost").state == REFUTED
+
+
+@pytest.mark.parametrize("value", [0, 65536, -1, True, 80.5, "http", "", None, [80]])
+def test_what_is_no_port_is_no_verdict(value):
+    """A value of the call that is no number of a port."""
+    assert why(port=value).cause == "tool"
+
+
+def test_a_server_that_went_to_the_next_port_is_named():
+    """The port was taken by nobody, and the server listens beside it."""
+    if listeners.sockets() is None:
+        pytest.skip("this system does not tell")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        number = server.getsockname()[1]
+        found = look(port=number - 1)
+        if found.state == REFUTED:
+            assert f"127.0.0.1:{number}" in found.candidates
+
+
+def test_silence_is_no_verdict():
+    """A full queue answers nothing: neither open nor closed."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        where = server.getsockname()
+        held = []
+        for _ in range(8):
+            line = socket.socket()
+            line.setblocking(False)
+            line.connect_ex(where)
+            held.append(line)
+        time.sleep(0.05)
+        try:
+            for state in ("open", "closed"):
+                assert why(World(look=0.3), port=where[1], state=state).cause == "probe"
+        finally:
+            for line in held:
+                line.close()
+
+
+def test_a_name_that_nobody_knows_is_no_verdict():
+    """Neither open nor closed."""
+    assert why(port=80, host="does-not-exist.invalid", state="closed").cause == "probe"
+
+
+def test_a_connection_to_itself_is_none(monkeypatch):
+    """The system may give a free port's own number to the end that asks: nobody listens there."""
+
+    class Same(socket.socket):
+        def connect(self, where):
+            self.bind(where)
+            super().connect(where)
+
+    number = free()
+    monkeypatch.setattr(socket, "socket", Same)
+    assert listeners.taken("127.0.0.1", number, 2.0) == ""
+
+
+def test_it_must_stay_as_long_as_it_should():
+    """A server that ends within the time is refuted; one that goes on is not."""
+    server = socket.create_server(("127.0.0.1", 0))
+    number = server.getsockname()[1]
+    ends = threading.Timer(0.5, server.close)
+    ends.start()
+    found = look(port=number, held_for=5.0)
+    ends.join()
+    assert found.state == REFUTED and "after 0." in found.found
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert look(port=server.getsockname()[1], held_for=0.4).state == VERIFIED
+    assert look(port=number, state="closed", held_for=0.3, vacuous="ok").state == VERIFIED
+    assert why(World(ends=time.monotonic() + 1), port=number, held_for=5.0).cause == "probe"
+
+
+def test_the_same_server_as_before_is_old_and_another_is_new():
+    """By the sockets that listen, where the system tells them apart."""
+    number = free()
+    params = {"port": number}
+    world = snapshot(**params)
+    with socket.create_server(("127.0.0.1", number)):
+        assert look(world, **params).effect == NEW
+        world = snapshot(**params)
+        assert look(world, **params).effect == OLD
+    with socket.create_server(("127.0.0.1", number)):
+        assert look(world, **params).effect == (NEW if os.path.exists("/proc/net/tcp") else OLD)
+
+
+def test_closed_needs_proof_of_before():
+    """That nothing listens proves nothing, unless something did."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        params = {"port": server.getsockname()[1], "state": "closed"}
+        open_before = snapshot(**params)
+    assert look(open_before, **params).effect == NEW
+    assert look(snapshot(**params), **params).effect == OLD
+    found = look(**params)
+    assert (found.state, found.cause) == (UNVERIFIED, "harness")
+    assert look(vacuous="ok", **params).state == VERIFIED
+
+
+def test_sockets_of_other_machines_have_no_identity_here():
+    """The kernel's table is about this machine alone."""
+    assert listeners.identity("example.com", 80) is None
+    assert list(listeners.listening(["  0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 1000 0 77 1", "x", ""])) == [(8080, 77)]
+    assert list(listeners.listening(["  0: 0100007F:1F90 0100007F:1234 01 0:0 0:0 0 1000 0 78 1"])) == []

@@ -1,0 +1,273 @@
+"""The look before a call: what is kept, how it is joined to the call, and what it makes of the verdict after it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+from conftest import PATIENCE, RUN
+
+from truecall_py import snapshots
+from truecall_py.snapshots import find, keep, place
+
+CHANGED = """\
+version: 1
+contracts:
+  - id: counted
+    tool: mcp__notes__save_note
+    post: {file_exists: {path: "{{project}}/notes/{{args.title}}.md"}}
+"""
+NEWER = """\
+version: 1
+contracts:
+  - id: built
+    kind: shell
+    when: {args.command: {runs: "make *"}}
+    post: {file_exists: {path: out.bin, newer_than: call}}
+"""
+GONE = """\
+version: 1
+contracts:
+  - id: removed
+    kind: shell
+    when: {args.command: {runs: "rm {path}"}}
+    post: {file_absent: {path: "{{match.path}}"}}
+"""
+
+
+def before(payload):
+    """The payload of PreToolUse for the call of a PostToolUse payload."""
+    asked = {key: value for key, value in payload.items() if key not in ("tool_response", "duration_ms")}
+    return {**asked, "hook_event_name": "PreToolUse"}
+
+
+def kept(project):
+    root = os.path.join(project.state, "snapshots")
+    return sorted(os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
+
+
+def content(path):
+    with open(path) as file:
+        return file.read()
+
+
+def test_an_effect_that_was_there_before_is_not_confirmed(project, harness):
+    """The note was there, the tool said success and did nothing: no pass, and no accusation either."""
+    project.trust(CHANGED)
+    project.write("notes/a.md", "hello")
+    payload = project.mcp(harness)
+    assert project.hook(before(payload), harness, "PreToolUse").form == "silent"
+    answer = project.hook(payload, harness)
+    assert answer.form == "append" and answer.text.startswith("NOT CONFIRMED")
+    assert "it was so before the call already, and nothing has changed since" in answer.text
+    assert "had anything to do" in answer.text
+
+
+def test_an_effect_that_the_call_brought_about_is_confirmed(project, harness):
+    """A file that was made, and one that was written again with the same content, are the call's doing."""
+    project.trust(CHANGED)
+    payload = project.mcp(harness)
+    for number, there in enumerate((False, True)):
+        call = {**payload, "tool_use_id": f"call-{number}"}
+        assert os.path.exists(os.path.join(project.root, "notes/a.md")) is there
+        assert project.hook(before(call), harness, "PreToolUse").form == "silent"
+        project.write("notes/a.md", "hello")
+        assert project.hook(call, harness).form == "silent"
+
+
+def test_vacuous_ok_takes_what_was_there(project, harness):
+    """A contract that means idempotence says so, and no look is taken before its calls."""
+    project.trust(CHANGED.replace("    post:", "    vacuous: ok\n    post:"))
+    project.write("notes/a.md", "hello")
+    payload = project.mcp(harness)
+    project.hook(before(payload), harness, "PreToolUse")
+    assert kept(project) == []
+    assert project.hook(payload, harness).form == "silent"
+
+
+def test_without_a_look_a_presence_is_judged_as_it_stands(project, harness):
+    """A harness that has no hook before the call is no worse off than before."""
+    project.trust(CHANGED)
+    project.write("notes/a.md", "hello")
+    assert project.hook(project.mcp(harness), harness).form == "silent"
+
+
+def test_a_call_that_failed_by_its_own_word_is_not_told_that_it_landed(project):
+    """What was there before the failing call is no sign that the call did land after all."""
+    project.trust(CHANGED.replace("    post:", "    repeat: never\n    post:"))
+    project.write("notes/a.md", "hello")
+    failed = project.failed("mcp__notes__save_note", {"title": "a", "body": "hello"}, "disk full")
+    project.hook(before(failed), "claude-code", "PreToolUse")
+    assert project.hook(failed, "claude-code", "PostToolUseFailure").form == "silent"
+
+
+def test_the_look_says_when_the_call_began(project, harness):
+    """Without a duration in the payload, newer_than is judged by the snapshot; without both not at all."""
+    project.trust(NEWER)
+    old = project.write("out.bin", "x")
+    os.utime(old, (time.time() - 100, time.time() - 100))
+    payload = project.bash("make all", harness, duration_ms=None)
+    if harness == "codex":
+        payload["transcript_path"] = None
+    answer = project.hook(payload, harness)
+    assert answer.form == "append" and "neither the harness nor a snapshot says when the call began" in answer.text
+    project.hook(before(payload), harness, "PreToolUse")
+    assert project.hook(payload, harness).text.startswith("NOT DONE")
+
+
+def test_the_folder_in_which_a_command_started(project):
+    """Claude Code's cwd follows `cd`; the one of the hook before the call is where the command started."""
+    project.trust(GONE)
+    project.write("sub/a.txt", "x")
+    payload = project.bash("rm a.txt; cd ..", cwd=project.base)
+    assert "not known" in project.hook(payload).text
+    asked = {**before(payload), "cwd": os.path.join(project.root, "sub")}
+    assert project.hook(asked, "claude-code", "PreToolUse").form == "silent"
+    assert "is still at" in project.hook(payload).text
+    os.unlink(os.path.join(project.root, "sub/a.txt"))
+    assert project.hook(payload).form == "silent"
+
+
+def test_what_was_never_there_was_not_removed(project, harness):
+    """`rm` of nothing is told as such, with the look as the witness."""
+    project.trust(GONE)
+    payload = project.bash("rm a.txt", harness)
+    project.hook(before(payload), harness, "PreToolUse")
+    answer = project.hook(payload, harness)
+    assert answer.form == "append" and "nothing was there before the call" in answer.text
+
+
+def test_a_call_that_no_contract_is_about_leaves_no_trace(project, harness):
+    """Most calls need no look, and keep nothing."""
+    project.trust(GONE)
+    for payload in (project.bash("ls", harness), project.mcp(harness), project.bash("cd x && ls", harness)):
+        assert project.hook(before(payload), harness, "PreToolUse").form == "silent"
+    assert kept(project) == []
+
+
+def test_the_first_look_counts(project, harness):
+    """A hook that is registered twice looks twice; the second look may come late, and changes nothing."""
+    project.trust(CHANGED)
+    payload = project.mcp(harness)
+    project.hook(before(payload), harness, "PreToolUse")
+    (path,) = kept(project)
+    first = content(path)
+    project.write("notes/a.md", "hello")
+    project.hook(before(payload), harness, "PreToolUse")
+    assert kept(project) == [path] and content(path) == first
+    assert project.hook(payload, harness).form == "silent"
+
+
+def test_parallel_calls_share_nothing(project, harness):
+    """Twenty calls at once: each is joined to its own look."""
+    project.trust(CHANGED)
+    calls = [
+        project.mcp(harness, args={"title": f"n{number}", "body": "x"}, tool_use_id=f"toolu_{number}")
+        for number in range(20)
+    ]
+    for number in range(0, 20, 2):
+        project.write(f"notes/n{number}.md", "x")
+    started = [
+        subprocess.Popen(["sh", RUN, harness, "PreToolUse"], stdin=-1, stdout=-1, cwd=project.root,
+                         env=project.environment(harness))
+        for _ in calls
+    ]  # fmt: skip
+    for process, call in zip(started, calls, strict=True):
+        assert process.communicate(json.dumps(before(call)).encode(), timeout=PATIENCE)[0] == b""
+    for number in range(1, 20, 2):
+        project.write(f"notes/n{number}.md", "x")
+    forms = [project.hook(call, harness).form for call in calls]
+    assert forms == ["append", "silent"] * 10
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"at": 1, "cwd": null}', '{"at":1,"cwd":null,"facts":{', "\0" * 50])
+def test_a_damaged_snapshot_is_none(project, harness, damage):
+    """What cannot be read is no look; the verdict is the one without."""
+    project.trust(CHANGED)
+    project.write("notes/a.md", "hello")
+    payload = project.mcp(harness)
+    project.hook(before(payload), harness, "PreToolUse")
+    (path,) = kept(project)
+    with open(path, "w") as file:
+        file.write(damage)
+    assert project.hook(payload, harness).form == "silent"
+
+
+def test_a_state_folder_that_cannot_be_written_keeps_no_call_from_being_made(project, harness):
+    """The look before a call never blocks it, whatever goes wrong with it."""
+    project.trust(CHANGED)
+    with open(os.path.join(project.state, "snapshots"), "w"):
+        pass
+    assert project.hook(before(project.mcp(harness)), harness, "PreToolUse").form == "silent"
+
+
+def test_a_planted_link_is_not_followed(project, harness):
+    """Somebody's link in place of the snapshot is not read through."""
+    project.trust(CHANGED)
+    project.write("notes/a.md", "hello")
+    payload = project.mcp(harness)
+    project.hook(before(payload), harness, "PreToolUse")
+    (path,) = kept(project)
+    os.rename(path, path + ".real")
+    os.symlink(path + ".real", path)
+    assert project.hook(payload, harness).form == "silent"
+
+
+def test_ids_become_names_that_stay_in_their_folder(tmp_path):
+    """No id climbs out, none is taken for another, and one without an id is not kept."""
+    state = str(tmp_path)
+    ids = ["a", "../../a", "a/b", "ü", "a" * 500, "x" * 128, ".", "\ud800", "a\0b"]
+    for number, name in enumerate(ids):
+        assert keep(state, name, name, float(number), "/", {"k": number})
+    for number, name in enumerate(ids):
+        found = find(state, name, name)
+        assert found is not None and found.facts == {"k": number}
+        assert os.path.dirname(place(state, name, name)[0]) == os.path.join(state, "snapshots")
+    assert not keep(state, "", "a", 1.0, "/", {}) and not keep(state, "a", "", 1.0, "/", {})
+    assert find(state, "", "") is None
+
+
+def test_what_is_too_large_is_left_out(tmp_path, monkeypatch):
+    """A snapshot is bounded; a fact that was left out is one that nobody saw."""
+    monkeypatch.setattr(snapshots, "LARGEST", 100)
+    assert keep(str(tmp_path), "s", "c", 1.0, None, {"a": "x" * 50, "b": "y" * 60, "c": 1})
+    found = find(str(tmp_path), "s", "c")
+    assert found is not None and set(found.facts) == {"a"}
+
+
+def test_old_snapshots_are_cleared_and_running_ones_kept(tmp_path):
+    """A day later a new session takes the place of the old ones; what is younger stays."""
+    state = str(tmp_path)
+    for session in ("old", "young"):
+        assert keep(state, session, "c", time.time(), None, {})
+    folder, name = place(state, "old", "c")
+    past = time.time() - 2 * snapshots.KEPT
+    os.utime(os.path.join(folder, name + ".json"), (past, past))
+    os.utime(folder, (past, past))
+    assert keep(state, "new", "c", time.time(), None, {})
+    assert not os.path.exists(folder) and find(state, "young", "c") is not None
+
+
+def test_a_call_is_alone_unless_another_about_the_same_fact_overlaps(tmp_path):
+    """A delta may be blamed on a call only where no other one can have had a part in it."""
+    state = str(tmp_path)
+    params = {"path": "x"}
+    fact = {snapshots.key("files", "/w", params): 1}
+    now = time.time()
+    keep(state, "s", "first", now - 50, None, fact)
+    first = find(state, "s", "first")
+    keep(state, "s", "mine", now, None, fact)
+    mine = find(state, "s", "mine")
+    assert first is not None and mine is not None
+    assert not mine.alone("files", "/w", params)  # the first one has not ended
+    snapshots.ended(first)
+    done = os.path.join(first.folder, "first.done")
+    os.utime(done, (now - 10, now - 10))
+    assert mine.alone("files", "/w", params)
+    keep(state, "s", "other", now, None, {snapshots.key("files", "/w", {"path": "y"}): 1})
+    assert mine.alone("files", "/w", params)
+    keep(state, "s", "same", now + 1, None, fact)
+    assert not mine.alone("files", "/w", params)

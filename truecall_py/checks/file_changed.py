@@ -1,0 +1,320 @@
+"""file_changed: a file was changed, and only as it should be. Never tells a change from the file alone: without
+something that says how it was before, there is no verdict."""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+
+from truecall_py.checks.file_exists import mark, named
+from truecall_py.checks.nearest import nearest
+from truecall_py.checks.outcomes import refuted, since, verified
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.matchers import deltas, describe, holds, shown
+from truecall_py.types import ABSENT, OLD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "file_changed"
+SUMMARY = "A file was changed, and only as it should be: its other lines, line ends, encoding and mode were kept."
+FIELDS = (
+    field("path", "path", "Where; relative to the folder in which the call started.", required=True, templated=True),
+    field("content", "boolean", "true: its content is another than before; false: it is the same."),
+    field("size", "operand", "Its bytes: a number, or a matcher (increased_by works).", templated=True),
+    field("mode", "mode", "Its permission bits, e.g. \"0755\"; kept: those that it had."),
+    field("since", "choice", "What `before` means: the state before the call, or the last commit (HEAD).",
+          default="call", choices=("call", "head")),
+    field("line_endings", "choice", "kept: its lines end as they did.", choices=("kept",)),
+    field("encoding", "choice", "kept: byte order mark and encoding are as they were.", choices=("kept",)),
+    field("rest", "choice", "kept: all that the edits of the call did not touch is the same, byte for byte (line "
+          "ends apart).", choices=("kept",)),
+    field("edits", "choice", "all: every edit that the call sent is in it.", choices=("all",)),
+)  # fmt: skip
+ASSERTS = ("content", "size", "mode", "line_endings", "encoding", "rest", "edits")
+EXAMPLES = (
+    {
+        "title": "one line changed, the rest and its CRLF line ends were kept",
+        "before": {"setup": "printf 'a=1\\r\\nb=2\\r\\n' > app.ini"},
+        "setup": "printf 'a=1\\r\\nb=3\\r\\n' > app.ini",
+        "args": {"old_string": "b=2", "new_string": "b=3"},
+        "check": {"path": "app.ini", "rest": "kept", "line_endings": "kept", "edits": "all"},
+        "verdict": "verified",
+    },
+    {
+        "title": "reported as changed, and the content is the same",
+        "before": {"files": {"app.ini": "a=1\n"}},
+        "files": {"app.ini": "a=1\n"},
+        "check": {"path": "app.ini", "content": True},
+        "verdict": "refuted",
+    },
+    {
+        "title": "the log grew by eight bytes",
+        "before": {"files": {"run.log": "started\n"}},
+        "files": {"run.log": "started\nstopped\n"},
+        "check": {"path": "run.log", "size": {"increased_by": 8}},
+        "verdict": "verified",
+    },
+    {
+        "title": "nobody saw the file before the call",
+        "files": {"app.ini": "a=1\n"},
+        "check": {"path": "app.ini", "content": True},
+        "verdict": "unverified",
+    },
+)
+
+LARGEST = 16 << 20  # bytes of a file that is read before a call
+# Comparisons with the content as it was, and those that need all of it.
+CONTENT = ("content", "line_endings", "encoding", "rest", "edits")
+WHOLE = ("encoding", "rest", "edits")
+ORIGINALS = ("originalFile", "original_file", "originalFileContents")
+
+
+def expect(params: dict[str, Any]) -> str:
+    then = "in the last commit" if params.get("since") == "head" else "before the call"
+    words = []
+    if "content" in params:
+        words.append(f"has {'another' if params['content'] else 'the same'} content than {then}".replace(
+            "the same content than", "the same content as"))  # fmt: skip
+    if params.get("size"):
+        words.append(f"has a size that {describe(params['size'])}")
+    if params.get("mode"):
+        words.append("has the mode that it had" if params["mode"] == "kept" else f"has the mode {params['mode']}")
+    words += [f"kept its {what}" for name, what in (("line_endings", "line ends"), ("encoding", "encoding"))
+              if params.get(name)]  # fmt: skip
+    if params.get("rest"):
+        words.append(f"is as {then} outside of the edits that were sent")
+    if params.get("edits"):
+        words.append("holds every edit that was sent")
+    return f"{params['path']} {', '.join(words)}"
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    if params.get("since") == "head":
+        return deltas(params.get("size"))
+    return params.get("mode") == "kept" or deltas(params.get("size")) or any(name in params for name in CONTENT)
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
+    """What stands at the path before the call; None: nothing. Its content only as far as it is asked for."""
+    path = world.resolve(params["path"])
+    found = world.stat(path)
+    if found is None:
+        return None
+    told: dict[str, Any] = {"mark": mark(found), "mode": modes.S_IMODE(found.st_mode), "size": found.st_size}
+    if params.get("since") == "head" or not modes.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+        return told
+    return {**told, **contents(params, world.read(path))} if any(name in params for name in CONTENT) else told
+
+
+def contents(params: dict[str, Any], data: bytes, whole: bool = False) -> dict[str, Any]:
+    from truecall_py.checks.endings import facts
+
+    return facts(data, whole or any(name in params for name in WHOLE))
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected = expect(params)
+    path = world.resolve(params["path"])
+    found = world.stat(path)
+    if found is None:
+        return refuted(expected, f"nothing at {path}", nearest(path, world), True)
+    if not modes.S_ISREG(found.st_mode):
+        return refuted(expected, f"{named(found.st_mode)} at {path}", blank=True)
+    earlier = world.earlier(NAME, params)
+    was: Any = committed(params, path, world) if params.get("since") == "head" else earlier
+    now: dict[str, Any] = {"mode": modes.S_IMODE(found.st_mode), "size": found.st_size}
+    if any(name in params for name in CONTENT):
+        now.update(contents(params, world.read(path), was is ABSENT))
+    wrong, certain = attributes(params, was, now, world)
+    if not wrong and was is None:
+        wrong, certain = made_new(params), True
+    elif not wrong and was is ABSENT:
+        wrong, certain = by_the_call(params, path, call, now)
+    elif not wrong:
+        wrong, certain = changed(params, call, was, now)
+    if wrong and not certain and params.get("since") != "head" and not world.alone(NAME, params):
+        raise Unverified(f"{path} {wrong}, but another call about it ran at the same time", "probe")
+    if wrong:
+        return refuted(expected, f"{path} {wrong}")
+    effect = since(earlier["mark"] if earlier else earlier, mark(found))
+    # That nothing changed may be just what is asked for, and is no sign of an idle call then.
+    still = params.get("content") is False or (params.get("size") or {}).get("increased_by") == 0
+    return verified(expected, f"{path}, {found.st_size} bytes", "" if still and effect == OLD else effect)
+
+
+def attributes(params: dict[str, Any], was: Any, now: dict[str, Any], world: World) -> tuple[str, bool]:
+    """(what is wrong with size or mode, whether no other call can have done it)."""
+    matcher = params.get("size")
+    if matcher:
+        sizes = None if was is ABSENT else (was["size"] if was else ABSENT,)
+        if not holds(matcher, now["size"], world, before=sizes):
+            then = f", and had {was['size']} before" if was else ""
+            return f"has {now['size']} bytes{then}", not deltas(matcher)
+    mode = params.get("mode")
+    if mode and mode != "kept" and int(mode, 8) != now["mode"]:
+        return f"has mode {now['mode']:04o}", True
+    if mode == "kept":
+        if was is ABSENT:
+            raise Unverified("no snapshot was taken before the call, so its mode then is not known", "harness")
+        if was is None:
+            raise Unverified("nothing was there before, so there was no mode to keep", "vacuous")
+        same = was["mode"] == now["mode"]
+        if was.get("executable") is not None:  # git keeps no more of a mode than that
+            same = bool(now["mode"] & 0o100) is was["executable"]
+        if not same:
+            return f"has mode {now['mode']:04o}, and had {was['mode']:04o}", False
+    return "", False
+
+
+def made_new(params: dict[str, Any]) -> str:
+    """What is wrong with a file that was not there before; Unverified where it had nothing to keep."""
+    if params.get("content") is False:
+        return "is new: nothing was there before"
+    if any(name in params for name in ("line_endings", "encoding", "rest", "edits")):
+        raise Unverified("nothing was there before, so there is nothing to compare with", "vacuous")
+    return ""
+
+
+def by_the_call(params: dict[str, Any], path: str, call: ToolCall, now: dict[str, Any]) -> tuple[str, bool]:
+    """The same as `changed`, told by the content that the call itself says was there: as clients show it, with line
+    ends made one and without a byte order mark. Raises Unverified where that is not enough."""
+    if not any(name in params for name in CONTENT):
+        return "", True
+    original = original_of(path, call)
+    if original is None:
+        raise Unverified("no snapshot was taken before the call, and the call does not say what was there", "harness")
+    if "\ufffd" in original:
+        raise Unverified("the call shows the content before it with bytes that it could not decode", "harness")
+    if "line_endings" in params or "encoding" in params:
+        raise Unverified("no snapshot was taken before the call, and clients do not show line ends and encodings as "
+                         "they are", "harness")  # fmt: skip
+    from truecall_py.checks.endings import facts, view
+
+    told = facts(original.encode("utf-8", "surrogatepass"), True)
+    same = view(told) == view(now)
+    if "content" in params and same and (params["content"] is False or not edits_something(call)):
+        raise Unverified("no snapshot was taken before the call; what the call shows of the content before it is the "
+                         "same, but line ends and byte order marks it does not show", "harness")  # fmt: skip
+    if "content" in params and same is params["content"]:
+        return f"has {'the' if same else 'another'} content {'that it had' if same else 'than'} before the call", True
+    return edited(params, call, told, now)
+
+
+def edits_something(call: ToolCall) -> bool:
+    """Whether the call sent an edit that changes more than line ends."""
+    from truecall_py.checks.edits import sent
+
+    try:
+        return any(edit.old.split() != edit.new.split() for edit in sent(call.args))
+    except Unverified:
+        return False
+
+
+def original_of(path: str, call: ToolCall) -> str | None:
+    """The content before the call as the call itself tells it, None where it does not."""
+    plain = os.path.normpath(path)
+    told = next((file.before for file in call.files if os.path.normpath(file.path) == plain), None)
+    if told is None and len(call.files) == 1 and os.path.normpath(call.files[0].path) == plain:
+        answer = call.response if isinstance(call.response, dict) else {}
+        told = next((answer[name] for name in ORIGINALS if isinstance(answer.get(name), str)), None)
+    return told
+
+
+def changed(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: dict[str, Any]) -> tuple[str, bool]:
+    """(what is wrong with the content, whether no other call can have done it), by the content before."""
+    if not any(name in params for name in CONTENT):
+        return "", False
+    if "sha256" not in was:
+        raise Unverified("what was there before the call was no file, or too large to be read", "probe")
+    then = "in the last commit" if params.get("since") == "head" else "before the call"
+    if was.get("converted"):
+        raise Unverified(f"git converts this file when it checks it out ({was['converted']})", "world")
+    same = was["sha256"] == now["sha256"]
+    if params.get("content") is True and same:
+        return f"has the content that it had {then}, byte for byte ({now['size']} bytes)", True
+    if params.get("content") is False and not same:
+        return f"has another content than {then}: {now['size']} bytes, and {was['size']} {then}", False
+    from truecall_py.checks.endings import other_encoding, other_endings
+
+    if "line_endings" in params:
+        wrong = other_endings(was, now)
+        if wrong:
+            return wrong, False
+    if "encoding" in params:
+        wrong = other_encoding(was, now, text_sent(call), stretches(call, was))
+        if wrong:
+            return wrong, False
+    return edited(params, call, was, now)
+
+
+def text_sent(call: ToolCall) -> str | None:
+    """All the text that the call put into the file; None where that is not known."""
+    from truecall_py.checks.edits import sent
+
+    try:
+        return "\n".join(edit.new for edit in sent(call.args))
+    except Unverified:
+        content = call.args.get("content")
+        return content if isinstance(content, str) else None
+
+
+def stretches(call: ToolCall, was: dict[str, Any]) -> list[str] | None:
+    """The content before, without what the edits replaced; None where they are not known."""
+    from truecall_py.checks.edits import outcomes, sent, untouched
+    from truecall_py.checks.endings import view, wide
+
+    try:
+        return untouched(outcomes(view(was), sent(call.args), wide(was))[0])
+    except Unverified:
+        return None
+
+
+def edited(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: dict[str, Any]) -> tuple[str, bool]:
+    """(what is wrong with the edits or outside of them, whether it is this call's doing). Raises Unverified."""
+    if "rest" not in params and "edits" not in params:
+        return "", True
+    from truecall_py.checks.edits import LANDED, LOST, joined, kept, outcomes, sent, states
+    from truecall_py.checks.endings import readable, view, wide
+
+    edits, old, new = sent(call.args), view(was), view(now)
+    if "edits" in params:
+        found = states(old, new, edits, wide(was))
+        lost = [number for number, state in enumerate(found) if state == LOST]
+        if lost:
+            brought = [edits[number].new or f"the deletion of {edits[number].old}" for number in lost[:3]]
+            texts = ", ".join(shown(text, 80) for text in brought)
+            return f"lost {len(lost)} of {len(edits)} edits: {texts}", True
+        if found.count(LANDED) < len(found):
+            number = next(number for number, state in enumerate(found) if state != LANDED) + 1
+            why = f"edit {number} is not in it as it was sent, and something else changed the file"
+            raise Unverified(why, "probe")
+    if "rest" in params and not kept(old, new, edits, wide(was)):
+        wanted = joined(outcomes(old, edits, wide(was))[0])
+        return f"changed outside of the edits: {first_other(wanted, new, readable)}", False
+    return "", True
+
+
+def first_other(wanted: str, held: str, readable: Any) -> str:
+    """The first line in which two texts differ, for a person."""
+    ours, theirs = wanted.split("\n"), held.split("\n")
+    for number, (left, right) in enumerate(zip(ours, theirs, strict=False), 1):
+        if left != right:
+            return f"line {number} is {shown(readable(right), 80)} instead of {shown(readable(left), 80)}"
+    return f"it has {len(theirs)} lines instead of {len(ours)}"
+
+
+def committed(params: dict[str, Any], path: str, world: World) -> dict[str, Any] | None:
+    """The file as the last commit has it, None where it has none. Raises Unverified."""
+    job: dict[str, object] = {"do": "committed", "path": os.path.realpath(path), "project": world.project}
+    told: Any = world.slow(job)
+    if told.get("nothing"):
+        return None
+    executable = bool(told["mode"] & 0o100)
+    state = {"mode": told["mode"], "executable": executable, "converted": told.get("converted", "")}
+    return {**contents(params, str(told["text"]).encode("latin-1")), **state}

@@ -1,0 +1,176 @@
+"""files: as many files as there should be have names that a glob means. Never counts what it could not see as
+nothing, and never takes an absence for a removal."""
+
+from __future__ import annotations
+
+import stat as modes
+
+from truecall_py.checks.outcomes import refuted, since, unverified, verified
+from truecall_py.checks.walk import entries
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.matchers import deltas, describe, holds, number, shown
+from truecall_py.types import ABSENT, OLD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "files"
+SUMMARY = "As many files as there should be match a glob, of a type, or changed by this call."
+FIELDS = (
+    field("glob", "glob", "Which; relative to the folder in which the call started. * is any name, ? a character, "
+          "** any folders; a leading dot must be written; a value of the call is never a wildcard.",
+          required=True, templated=True),
+    field("count", "operand", "How many: a number, or a matcher (increased_by works).", default={"at_least": 1},
+          templated=True),
+    field("type", "choice", "What is counted; a link is neither a file nor a folder.", default="file",
+          choices=("file", "dir", "any")),
+    field("newer_than", "choice", "call: only those that changed after the call began.", choices=("call",)),
+    field("vacuous", "choice", "ok: none also counts where nothing proves that there were any before.",
+          choices=("ok",)),
+)  # fmt: skip
+ASSERTS = ()
+EXAMPLES = (
+    {
+        "title": "the build made two bundles",
+        "before": {},
+        "files": {"dist/app.js": "1\n", "dist/lib/vendor.js": "2\n", "dist/app.map": "{}\n"},
+        "check": {"glob": "dist/**/*.js", "count": 2},
+        "verdict": "verified",
+    },
+    {
+        "title": "one more migration, they say",
+        "before": {"files": {"migrations/001.sql": "select 1;\n"}},
+        "check": {"glob": "migrations/*.sql", "count": {"increased_by": 1}},
+        "verdict": "refuted",
+    },
+    {
+        "title": "no temporary file is left",
+        "before": {"files": {"data.tmp": "x\n"}},
+        "setup": "rm data.tmp",
+        "check": {"glob": "*.tmp", "count": 0},
+        "verdict": "verified",
+    },
+    {
+        "title": "there never was one",
+        "before": {},
+        "check": {"glob": "*.tmp", "count": 0},
+        "verdict": "unverified",
+    },
+)
+
+SHOWN = 5  # paths that are told
+SLACK = 2.0  # seconds by which clocks of file systems differ from ours
+NAMED = 2000  # files of which a snapshot keeps the marks
+WORDS = {"file": ("file", "files"), "dir": ("folder", "folders"), "any": ("entry", "entries")}
+
+
+def expect(params: dict[str, Any]) -> str:
+    changed = " changed by this call" if params.get("newer_than") else ""
+    what = WORDS[params.get("type", "file")][1]
+    return f"{what} {params['glob']}{changed}, whose number {describe(params.get('count') or {'at_least': 1})}"
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    count = params.get("count")
+    none = isinstance(count, dict) and (count.get("equals") == 0 or count.get("at_most") == 0)
+    return deltas(count) or (none and params.get("vacuous") != "ok")
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
+    """How many there are before the call, a digest of what they are, and (where it is asked which changed) the
+    marks of each."""
+    found = counted(params, world)
+    told: dict[str, Any] = {"count": len(found), "digest": digest(found)}
+    if params.get("newer_than") and len(found) <= NAMED:
+        told["marks"] = {path: mark(each) for path, each in found.items()}
+    return told
+
+
+def counted(params: dict[str, Any], world: World) -> dict[str, os.stat_result]:
+    """All that the glob names, by path. Raises Unverified."""
+    kind = params.get("type", "file")
+    wanted = {"file": modes.S_ISREG, "dir": modes.S_ISDIR}.get(kind)
+    return {path: found for path, found in entries(params["glob"], world) if not wanted or wanted(found.st_mode)}
+
+
+def mark(found: os.stat_result) -> list[int]:
+    return [found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+
+
+def digest(found: dict[str, os.stat_result]) -> str:
+    from truecall_py.digest import sha256
+    from truecall_py.wire import dumps
+
+    return sha256(dumps(sorted((path, mark(each)) for path, each in found.items())).encode())
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected = expect(params)
+    matcher = params.get("count") or {"at_least": 1}
+    unlike = [value for name, value in matcher.items() if name in ("equals", "not_equals") and number(value) is None]
+    if unlike:
+        raise Unverified(f"count needs a number and got {shown(unlike[0], 60)}", "contract")
+    found = counted(params, world)
+    earlier = world.earlier(NAME, params)
+    sure = found
+    unsure: dict[str, os.stat_result] = {}
+    if params.get("newer_than"):
+        if deltas(matcher):
+            raise Unverified("newer_than and a comparison with before the call do not go together", "contract")
+        sure, unsure = newer(found, earlier, world.began(call.duration))
+    then = None if earlier is ABSENT else (earlier["count"],)
+    possible = range(len(sure), len(sure) + len(unsure) + 1)
+    held = {holds(matcher, count, world, before=then) for count in (possible if len(possible) < 1000 else ())}
+    told = tell(params, sure, found, earlier)
+    if len(held) != 1:
+        raise Unverified(f"{told}; of {len(unsure)} more it cannot be told whether this call changed them", "probe")
+    if held == {False}:
+        if deltas(matcher) and not world.alone(NAME, params):
+            raise Unverified(f"{told}, but another call that could change it ran at the same time", "probe")
+        return refuted(expected, told)
+    effect = since(earlier if earlier is ABSENT else earlier["digest"], digest(found))
+    if matcher.get("increased_by") == 0 and effect == OLD and earlier["count"]:
+        return verified(expected, told)  # that nothing changed is what is asked for
+    if sure:
+        return verified(expected, told, effect)
+    if params.get("vacuous") == "ok" or (params.get("newer_than") and found):
+        return verified(expected, told)  # others are there, so that the glob means something
+    if earlier is ABSENT:
+        return unverified(expected, f"{told}, and nothing proves that there were any before", "harness")
+    return verified(expected, told, effect)  # where none were there before either, nothing has changed
+
+
+def newer(
+    found: dict[str, os.stat_result], earlier: Any, began: float | None
+) -> tuple[dict[str, os.stat_result], dict[str, os.stat_result]]:
+    """(those that changed since the call began, those of which that cannot be told). Raises Unverified where
+    neither a snapshot nor the harness says when it began."""
+    marks = None if earlier is ABSENT else earlier.get("marks")
+    if marks is not None:
+        return {path: each for path, each in found.items() if marks.get(path) != mark(each)}, {}
+    if began is None:
+        raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
+    sure = {path: each for path, each in found.items() if each.st_mtime >= began}
+    # A file that was unpacked or moved keeps its old time; when its entry changed says that it may be one.
+    near = {path: each for path, each in found.items() if path not in sure
+            and max(each.st_mtime, each.st_ctime) >= began - SLACK}  # fmt: skip
+    return sure, near
+
+
+def tell(params: dict[str, Any], sure: dict[str, Any], found: dict[str, Any], earlier: Any) -> str:
+    """What was counted, with the first names."""
+    kind = params.get("type", "file")
+    words = f"{len(sure)} {WORDS[kind][len(sure) != 1]}"
+    if params.get("newer_than"):
+        words += f" of {len(found)} changed by this call"
+    elif earlier is not ABSENT:
+        words += f", and {earlier['count']} before the call"
+    names = sorted(sure)[:SHOWN]
+    more = ", ..." if len(sure) > SHOWN else ""
+    return f"{words}: {', '.join(names)}{more}" if names else words

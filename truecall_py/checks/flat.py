@@ -1,0 +1,156 @@
+""".env and INI files read as texts by name. Where the readers of these formats differ (inline comments, quotes,
+`$NAME`, keys that stand twice), a value is in doubt instead of guessed."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+DOUBT = "\0doubt"  # as in documents.py: what stands there has no certain value
+LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "$": "$"}
+
+
+class Malformed(ValueError):
+    """The text is not of its format: what is wrong, and where (line and column from 1; 0: not told)."""
+
+    def __init__(self, words: str, line: int = 0, column: int = 0) -> None:
+        where = f" (line {line}{f', column {column}' if column else ''})" if line else ""
+        super().__init__(words + where)
+
+
+def doubt(why: str) -> dict[str, str]:
+    return {DOUBT: why}
+
+
+def env(text: str) -> dict[str, Any]:
+    """The variables of a .env file; of a name that stands twice, the last counts. Raises Malformed."""
+    found: dict[str, Any] = {}
+    lines = text.replace("\r\n", "\n").split("\n")
+    number = 0
+    while number < len(lines):
+        first = number
+        line = lines[number].strip()
+        number += 1
+        if not line or line.startswith("#"):
+            continue
+        name, equals, rest = line.removeprefix("export ").lstrip().partition("=")
+        name, rest = name.rstrip(), rest.lstrip()
+        if not name or set(name) - LETTERS or name[0].isdigit():
+            raise Malformed(f"{name[:40]!r} is no name of a variable", first + 1)
+        if not equals:
+            found[name] = doubt(f"{name} has no value of its own (line {first + 1})")
+            continue
+        quote = rest[:1]
+        if quote not in ('"', "'"):
+            found[name] = bare(rest)
+            continue
+        while closed(rest, quote) < 0:  # a text in quotes may go on
+            if number == len(lines):
+                raise Malformed(f"the {quote} that opens the value of {name} is not closed", first + 1)
+            rest += "\n" + lines[number]
+            number += 1
+        found[name] = inside(rest, quote)
+    return found
+
+
+def closed(rest: str, quote: str) -> int:
+    """Where the quote that opens `rest` is closed, -1 where it is not."""
+    at = 1
+    while at < len(rest):
+        if rest[at] == quote:
+            return at
+        at += 2 if rest[at] == "\\" and quote == '"' else 1
+    return -1
+
+
+def inside(rest: str, quote: str) -> Any:
+    """The value of a text in quotes, with what follows it."""
+    end = closed(rest, quote)
+    value, behind = rest[1:end], rest[end + 1 :].strip()
+    if behind and not behind.startswith("#"):
+        return doubt("something stands behind the closing quote")
+    if quote == "'":
+        return value if "\\" not in value else doubt("readers differ on a backslash in single quotes")
+    if "$" in value.replace("\\$", "") or "`" in value:
+        return doubt("it holds a $, which some readers replace")
+    made, at = "", 0
+    while at < len(value):
+        escape = ESCAPES.get(value[at + 1 : at + 2]) if value[at] == "\\" else None
+        if value[at] == "\\" and escape is None:
+            return doubt("readers differ on a backslash in it")
+        made += escape if escape is not None else value[at]
+        at += 2 if escape is not None else 1
+    return made
+
+
+def bare(rest: str) -> Any:
+    """A value without quotes: up to a # behind a blank."""
+    value = rest.split(" #")[0].split("\t#")[0].rstrip() if not rest.startswith("#") else rest
+    if "#" in value:
+        return doubt("it holds a # without quotes, which some readers take for a comment")
+    if any(character in value for character in "$`\\\"'"):
+        return doubt("it holds a $, a quote or a backslash without quotes, on which readers differ")
+    return value
+
+
+def ini(text: str) -> dict[str, Any]:
+    """The sections of an INI file, each a map of its keys, with the keys before the first section beside them.
+    Raises Malformed."""
+    found: dict[str, Any] = {}
+    section: dict[str, Any] = found
+    key, indent = "", 0
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        words = line.strip()
+        if not words or words[0] in "#;":
+            continue
+        depth = len(line) - len(line.lstrip())
+        if key and depth > indent:  # the value of the key above goes on
+            if isinstance(section[key], str):
+                section[key] = f"{section[key]}\n{words}" if safe(words) else doubt(unsafe(words))
+            continue
+        if words[0] == "[":
+            name, bracket, behind = words[1:].partition("]")
+            if not bracket or (behind.strip() and behind.strip()[0] not in "#;"):
+                raise Malformed(f"the section {words[:40]} is not closed by ]", number)
+            held = found.setdefault(name.strip(), {})
+            section = held if isinstance(held, dict) and DOUBT not in held else {}
+            key = ""
+            continue
+        name, mark, value = parted(words)
+        key, indent = name, depth
+        if not name:
+            raise Malformed(f"a key is missing before {words[:40]}", number)
+        value = value.strip()
+        if name in section:
+            section[name] = doubt(f"the key {name[:60]} stands twice")
+        elif not mark:
+            section[name] = doubt(f"{name[:60]} has no value of its own (line {number})")
+        else:
+            section[name] = value if safe(value) else doubt(unsafe(value))
+    return found
+
+
+def parted(words: str) -> tuple[str, str, str]:
+    """(key, = or :, value); the mark that comes first counts."""
+    places = [at for at in (words.find("="), words.find(":")) if at >= 0]
+    if not places:
+        return words, "", ""
+    at = min(places)
+    return words[:at].rstrip(), words[at], words[at + 1 :]
+
+
+def unsafe(value: str) -> str:
+    """Why readers of INI differ on a value, or ""."""
+    if any(mark in value for mark in (" #", " ;", "\t#", "\t;")):
+        return "it holds a # or ; behind a blank, which some readers take for a comment"
+    if value[:1] in ("\"", "'"):
+        return "it begins with a quote, which some readers take away"
+    if "%(" in value or "${" in value:
+        return "it holds a name that some readers replace"
+    return "it ends with a backslash, behind which some readers go on" if value.endswith("\\") else ""
+
+
+def safe(value: str) -> bool:
+    return not unsafe(value)

@@ -1,0 +1,165 @@
+"""git: what a repository, and its remote itself, say of a commit, a branch, a push. Never runs what the repository
+names, never believes the tracking ref for the remote, and never takes "git gave no answer" for one."""
+
+from __future__ import annotations
+
+from truecall_py.checks.git_parts import Finding, Look, Part
+from truecall_py.checks.outcomes import refuted, verified
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.repository import Repository
+from truecall_py.types import ABSENT, NEW, OLD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "git"
+SUMMARY = "A git repository, and its remote itself, hold the commit, branch, tag or file that they should."
+FIELDS = (
+    field("folder", "path", "A folder in the repository; default: the one in which the command ran.", templated=True),
+    field("repository", "choice", "own: the folder itself is a repository.", choices=("own",)),
+    field("cloned", "text", "The URL that was cloned: where git clones it to (or at `folder`) is a repository.",
+          templated=True),
+    field("commit", "choice", "made: the call made a commit, and HEAD is at it; all: and with `commit -a`. Nothing "
+          "staged and HEAD as before: it holds, and held before.", choices=("made", "all")),
+    field("head", "choice", "moved or kept: HEAD against before the call.", choices=("moved", "kept")),
+    field("subject", "matcher", "The subject of the last commit.", templated=True),
+    field("lines_changed", "matchers", "insertions, deletions, files of the last commit, each with a matcher.",
+          templated=True),
+    field("contains", "texts", "Revisions that are in the history of HEAD.", templated=True),
+    field("ancestor", "texts", "Two revisions: the first is in the history of the second.", templated=True),
+    field("branch", "text", "The name of the current branch (with `worktree`: of the one there).", templated=True),
+    field("upstream", "text", "What the current branch (or `branch`) follows, e.g. origin/main.", templated=True),
+    field("ref", "texts", "Refs that exist: full names (refs/...), or those of a branch or tag.", templated=True),
+    field("at", "text", "The revision at which `ref` stands.", templated=True),
+    field("no_ref", "texts", "Refs that do not exist.", templated=True),
+    field("unmoved", "texts", "Refs that are where they were before the call.", templated=True),
+    field("worktree", "path", "A folder that is a work tree of the repository.", templated=True),
+    field("no_worktree", "path", "A folder that is none.", templated=True),
+    field("clean", "choice", "tracked: nothing is uncommitted; all: nothing is untracked either.",
+          choices=("tracked", "all")),
+    field("staged", "texts", "Paths that are in the index as they are in the work tree.", templated=True),
+    field("tracked", "texts", "Paths that are in the index.", templated=True),
+    field("not_tracked", "texts", "Paths that are not in the index.", templated=True),
+    field("pushed", "boolean", "true: the remote itself, asked now, has what was to be pushed."),
+    field("remote", "text", "The remote of `pushed`: a name or URL; default: as `git push` chooses.", templated=True),
+    field("refspec", "text", "What was to be pushed, as for `git push` (:name, to be deleted; +name, exactly that); "
+          "default: the current branch.", templated=True),
+)  # fmt: skip
+QUALIFIERS = ("folder", "at", "remote", "refspec")  # these say where or what, and assert nothing alone
+ASSERTS = tuple(each.name for each in FIELDS if each.name not in QUALIFIERS)
+MODULES = {
+    "git_files": ("repository", "cloned", "clean", "staged", "tracked", "not_tracked"),
+    "git_history": ("commit", "head", "subject", "lines_changed", "contains", "ancestor"),
+    "git_refs": ("branch", "upstream", "ref", "no_ref", "unmoved", "worktree", "no_worktree"),
+    "git_push": ("pushed",),
+}
+REPOSITORY = "git init -q -b main .; echo 1 > a; git add a; git commit -qm one; "
+REMOTE = f"git init -q --bare r.git; mkdir w; cd w; {REPOSITORY} git remote add origin ../r.git; "
+EXAMPLES = (
+    {
+        "title": "a commit was made, and HEAD is at it",
+        "before": {"setup": REPOSITORY + "echo 2 > a"},
+        "setup": "git commit -qam two",
+        "check": {"commit": "made", "subject": {"contains": "two"}},
+        "verdict": "verified",
+    },
+    {
+        "title": "reported, and what was staged is not committed",
+        "before": {"setup": REPOSITORY + "echo 2 > a; git add a"},
+        "check": {"commit": "made"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "pushed: the remote itself has it",
+        "before": {"setup": REMOTE},
+        "setup": "cd w; git push -q origin main",
+        "check": {"folder": "w", "pushed": True, "remote": "origin"},
+        "verdict": "verified",
+    },
+    {
+        "title": "the tracking ref says pushed, and the remote does not",
+        "setup": REMOTE + "git update-ref refs/remotes/origin/main HEAD",
+        "check": {"folder": "w", "pushed": True},
+        "verdict": "refuted",
+    },
+    {
+        "title": "the work tree was branched from another commit",
+        "setup": REPOSITORY + "git switch -qc feature; echo 2 > a; git commit -qam two; git branch task main",
+        "check": {"ref": "task", "ancestor": ["HEAD", "task"]},
+        "verdict": "refuted",
+    },
+)  # fmt: skip
+
+
+def part(name: str) -> Part:
+    """The Part of a field, from the one module that holds it."""
+    owner = next(module for module, names in MODULES.items() if name in names)
+    __import__(f"truecall_py.checks.{owner}")
+    from sys import modules
+
+    found: Part = modules[f"truecall_py.checks.{owner}"].PARTS[name]
+    return found
+
+
+def asked(params: dict[str, Any]) -> list[str]:
+    """The fields that assert something, in the order in which they are declared."""
+    return [name for name in ASSERTS if params.get(name) is not None]
+
+
+def expect(params: dict[str, Any]) -> str:
+    return ", ".join(part(name).words(params) for name in asked(params))
+
+
+def look_at(params: dict[str, Any], call: ToolCall, world: World) -> Look:
+    """Raises Unverified where the folder is not known."""
+    folder = world.resolve(params["folder"]) if params.get("folder") else world.resolve(".").removesuffix("/.")
+    return Look(params, Repository(world, folder or "/"), world, call)
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected = expect(params)
+    look = look_at(params, call, world)
+    earlier = world.earlier(NAME, params)
+    doubt: Unverified | None = None
+    findings: list[Finding] = []
+    for name in asked(params):
+        was = earlier.get(name, ABSENT) if isinstance(earlier, dict) else ABSENT
+        try:
+            findings.append(part(name).judged(look, was))
+        except Unverified as why:
+            doubt = doubt or why
+    failed = [finding.found for finding in findings if not finding.holds]
+    if failed:
+        if ("head" in params or "unmoved" in params) and not world.alone(NAME, params):
+            raise Unverified(f"{'; '.join(failed)}, but another call ran at the same time", "probe")
+        return refuted(expected, "; ".join(failed))
+    if doubt is not None:
+        raise doubt
+    effects = [finding.effect for finding in findings]
+    effect = NEW if NEW in effects else OLD if OLD in effects else ""
+    return verified(expected, "; ".join(finding.found for finding in findings), effect)
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
+    """What the fields that were asked for are now, by name; what cannot be seen is left out."""
+    look = look_at(params, call, world)
+    seen = {}
+    for name in asked(params):
+        try:
+            seen[name] = part(name).seen(look)
+        except Unverified:
+            continue
+    return seen
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    if "unmoved" in params or "pushed" in params:
+        return True
+    from truecall_py.checks.git_history import needs_before as history
+
+    return history(params)

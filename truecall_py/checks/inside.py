@@ -1,0 +1,137 @@
+"""inside: what a path really means lies where it may. Follows every link before it judges, runs no git, and reads
+no more of a repository than its .git files."""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+
+from truecall_py.checks.file_exists import mark, named
+from truecall_py.checks.nearest import nearest
+from truecall_py.checks.outcomes import refuted, since, verified
+from truecall_py.checks.worktree import other_worktree, own_top, strayed
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "inside"
+SUMMARY = "What a path means, links followed, lies in the session's own git checkout, or in a folder that is named."
+FIELDS = (
+    field("path", "path", "Which; relative to the folder in which the call started.", required=True, templated=True),
+    field("folder", "path", "The folder in which it must lie; default: the top level of the git checkout in which "
+          "the session works, other worktrees in it left out.", templated=True),
+    field("symlink", "choice", "kept: if the path was a symbolic link before the call, it still is one.",
+          choices=("kept",)),
+)  # fmt: skip
+ASSERTS = ()
+EXAMPLES = (
+    {
+        "title": "the file lies in the checkout",
+        "setup": "git init -q . && mkdir src && echo x > src/a.txt",
+        "check": {"path": "src/a.txt"},
+        "verdict": "verified",
+    },
+    {
+        "title": "a link leads out of the folder",
+        "files": {"elsewhere/a.txt": "x\n", "app/b.txt": "y\n"},
+        "setup": "ln -s ../elsewhere app/data",
+        "check": {"path": "app/data/a.txt", "folder": "{{project}}/app"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "the editor put a file in place of the link",
+        "before": {"files": {"real.conf": "a\n"}, "setup": "ln -s real.conf app.conf"},
+        "setup": "rm app.conf && echo b > app.conf",
+        "check": {"path": "app.conf", "folder": "{{project}}", "symlink": "kept"},
+        "verdict": "refuted",
+    },
+)
+
+
+def expect(params: dict[str, Any]) -> str:
+    where = params.get("folder") or "the git checkout in which the session works"
+    still = ", and still a link if it was one" if params.get("symlink") else ""
+    return f"{params['path']} in {where}{still}"
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    return bool(params.get("symlink"))
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
+    """What stands at the path before the call, and where it leads if it is a link; None: nothing."""
+    path = world.resolve(params["path"]).rstrip("/") or "/"
+    itself = world.stat(path, follow=False)
+    if itself is None:
+        return None
+    link = os.readlink(path) if modes.S_ISLNK(itself.st_mode) else None
+    return {"mark": mark(world.stat(path) or itself), "link": link}
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected = expect(params)
+    path = world.resolve(params["path"]).rstrip("/") or "/"
+    itself, found = world.stat(path, follow=False), world.stat(path)
+    if itself is None:
+        return refuted(expected, f"nothing at {path}", nearest(path, world), True)
+    if found is None:
+        return refuted(expected, f"a link that points to nothing at {path}", blank=True)
+    earlier = world.earlier(NAME, params)
+    if params.get("symlink"):
+        was = world.before(NAME, params)
+        if was and was["link"] is not None and not modes.S_ISLNK(itself.st_mode):
+            what = f"{named(itself.st_mode)} at {path}, where a link to {was['link']} was before the call"
+            if not world.alone(NAME, params):
+                raise Unverified(f"{what}, but another call about it ran at the same time", "probe")
+            return refuted(expected, what)
+    real = os.path.realpath(path)
+    shown = path if real == path else f"{path}, which is {real},"
+    folder, default = root(params, call, world)
+    if not within(real, folder, world):
+        main = strayed(path, session(call, world), world) if default else ""
+        which = f"in the main checkout {main}" if main else f"outside of {folder}"
+        return refuted(expected, f"{shown} lies {which}")
+    other = other_worktree(real, folder, world) if default else ""
+    if other:
+        return refuted(expected, f"{shown} lies in another worktree, {other}")
+    effect = since(earlier["mark"] if earlier else earlier, mark(found))
+    return verified(expected, f"{shown} lies in {folder}", effect)
+
+
+def session(call: ToolCall, world: World) -> str | None:
+    return world.session or call.cwd
+
+
+def root(params: dict[str, Any], call: ToolCall, world: World) -> tuple[str, bool]:
+    """(the real folder in which the path must lie, whether it is the session's checkout). Raises Unverified."""
+    if params.get("folder"):
+        folder = world.resolve(params["folder"])
+        found = world.stat(folder)
+        if found is None or not modes.S_ISDIR(found.st_mode):
+            raise Unverified(f"there is no folder {folder} in which anything could lie", "contract")
+        return os.path.realpath(folder), False
+    here = session(call, world)
+    if here is None:
+        raise Unverified("the folder in which the session works is not known", "harness")
+    top = own_top(here, world)
+    if top is None:
+        raise Unverified(f"{here} is in no git checkout, and `folder` names no other", "contract")
+    return top[0], True
+
+
+def within(real: str, folder: str, world: World) -> bool:
+    """Whether a real path is the folder or lies in it, as the file system sees it, however it is spelt."""
+    wanted = world.stat(folder)
+    while True:
+        here = world.stat(real)
+        if here is not None and wanted is not None and os.path.samestat(here, wanted):
+            return True
+        if real == os.path.dirname(real):
+            return False
+        real = os.path.dirname(real)

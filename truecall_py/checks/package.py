@@ -1,0 +1,277 @@
+"""package: a package is installed where it was meant to be. Never takes another environment for the one that was
+meant: where nobody says which one that is, there is no verdict."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.checks.outcomes import refuted, since, unverified, verified
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.matchers import deltas, describe, holds
+from truecall_py.types import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.checks.site_packages import Environment, Installed
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "package"
+SUMMARY = "A package of Python or Node is installed in the environment that was meant, in the right version."
+FIELDS = (
+    field("manager", "choice", "pip: a Python environment; npm: the node_modules of a project.",
+          required=True, choices=("pip", "npm")),
+    field("name", "text", "The package, as it is written to have it installed: extras and versions may follow; a "
+          "version after == (npm: a full one after @) must be the one that is there.", required=True, templated=True),
+    field("version", "matcher", "The version that is installed, as text.", templated=True),
+    field("python", "path", "pip: a virtual environment's folder, or an interpreter; relative to the contract's "
+          "folder. Default: the one that the command names (.venv/bin/pip); a plain pip may be any."),
+    field("folder", "path", "npm: where the project is; default: the folder in which the call started.",
+          templated=True),
+    field("absent", "boolean", "true: the package is not there any more."),
+    field("vacuous", "choice", "ok: `absent` also counts where nothing proves that it was there before.",
+          choices=("ok",)),
+)  # fmt: skip
+ASSERTS = ()
+VENV = {
+    ".venv/pyvenv.cfg": "home = /usr/bin\nversion = 3.12.1\n",
+    ".venv/lib/python3.12/site-packages/six.py": "",
+    ".venv/lib/python3.12/site-packages/six-1.16.0.dist-info/METADATA": "Name: six\nVersion: 1.16.0\n",
+}
+EXAMPLES = (
+    {
+        "title": "installed in the project's own environment",
+        "files": VENV,
+        "check": {"manager": "pip", "name": "six>=1.10", "python": ".venv"},
+        "verdict": "verified",
+    },
+    {
+        "title": "installed, they say, into another one",
+        "files": VENV,
+        "check": {"manager": "pip", "name": "requests[socks]", "python": ".venv"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "there, in another version",
+        "files": {"package.json": "{}", "node_modules/left-pad/package.json": '{"version": "1.1.0"}'},
+        "check": {"manager": "npm", "name": "left-pad@1.3.0"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "removed",
+        "before": {"files": {"package.json": "{}", "node_modules/left-pad/package.json": '{"version": "1.3.0"}'}},
+        "setup": "rm -r node_modules/left-pad",
+        "check": {"manager": "npm", "name": "left-pad", "absent": True},
+        "verdict": "verified",
+    },
+)
+
+ELSEWHERE = ("--target", "-t", "--prefix", "--root", "--user")  # pip: not into the environment itself
+ELSEWHERE_NPM = ("-g", "--global", "--location", "--prefix", "-C", "--dir", "--cwd")
+NODE = ("npm", "pnpm", "yarn", "bun")
+ACTIVATE = "/bin/activate"
+SWITCHES = ("PIP_", "UV_", "VIRTUAL_ENV", "--active")  # variables and options by which pip and uv go elsewhere
+MOVES = ("cd", "pushd", "popd")
+
+
+def expect(params: dict[str, Any]) -> str:
+    where = params.get("python") or params.get("folder") or "the environment of the call"
+    words = f"{params['manager']} package {params['name']}"
+    if params.get("absent"):
+        return f"{words} is not in {where} any more"
+    version = f", in a version that {describe(params['version'])}" if params.get("version") else ""
+    return f"{words} is installed in {where}{version}"
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    from truecall_py.checks.requirement import meets
+
+    expected = expect(params)
+    name, exact, conditional = asked(params)
+    found, where, open_ = look(name, params, call, world)
+    earlier = world.earlier(NAME, params)
+    if not found and open_:
+        why = f"{name} is not in {where} itself, which also sees the packages of another Python"
+        return unverified(expected, why, "probe")
+    if params.get("absent"):
+        return gone(params, expected, name, found, where, earlier)
+    if not found and conditional:
+        return unverified(expected, f"{name} is not in {where}, and its condition may not hold there", "probe")
+    if not found:
+        return refuted(expected, f"{name} is not in {where}")
+    if found[0].trouble:
+        return refuted(expected, f"{name} in {where}: {found[0].trouble}")
+    version = one_version(found)
+    what = f"{found[0].name} {version or 'of an unknown version'} in {where}"
+    if (exact or params.get("version")) and not version:
+        return unverified(expected, what, "world")
+    if exact and not meets(version, exact):
+        return refuted(expected, what)
+    was = None if earlier is ABSENT else (earlier[0][0] if earlier else ABSENT,)
+    if params.get("version") and not holds(params["version"], version, world, before=was):
+        return refuted(expected, what)
+    return verified(expected, what, since(earlier, fact(found)))
+
+
+def gone(
+    params: dict[str, Any], expected: str, name: str, found: list[Installed], where: str, earlier: Any
+) -> Outcome:
+    if found:
+        return refuted(expected, f"{found[0].name} {found[0].version} is still in {where}")
+    why = f"{name} is not in {where}"
+    if params.get("vacuous") == "ok":
+        return verified(expected, why)
+    if earlier is ABSENT:
+        return unverified(expected, f"{why}, but nothing proves that it was there before", "harness")
+    return verified(expected, why, since(earlier, []))
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> list[list[Any]]:
+    """What is installed under the name before the call: version, and the mark of its metadata."""
+    return fact(look(asked(params)[0], params, call, world)[0])
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    """That a package is not there proves nothing where it never was."""
+    return bool(params.get("absent") or deltas(params.get("version")))
+
+
+def fact(found: list[Installed]) -> list[list[Any]]:
+    return [[one.version, one.path, list(one.mark)] for one in found]
+
+
+def asked(params: dict[str, Any]) -> tuple[str, str, bool]:
+    """(name, exact version or "", whether it holds only under a condition) of what the contract names."""
+    from truecall_py.checks.requirement import of_npm, of_pip
+
+    if not params["name"].strip():
+        raise Unverified("the name of the package is empty", "tool")
+    return (of_pip if params["manager"] == "pip" else of_npm)(params["name"])
+
+
+def one_version(found: list[Installed]) -> str:
+    """The version of what is installed. Raises Unverified where two are, and Python takes whichever it finds."""
+    usable = {one.version for one in found if not one.trouble}
+    if len(usable) > 1:
+        raise Unverified(f"{found[0].name} is there in the versions {', '.join(sorted(usable))} at once", "world")
+    return usable.pop()
+
+
+def look(name: str, params: dict[str, Any], call: ToolCall, world: World) -> tuple[list[Installed], str, bool]:
+    """(what is installed under a name, where that is, whether more may be seen there). Raises Unverified."""
+    if params["manager"] == "npm":
+        from truecall_py.checks import node_modules
+
+        if params.get("python") or (not params.get("folder") and elsewhere_npm(call)):
+            raise Unverified("which folder of packages is meant is not known; name it by folder:", "contract")
+        one, place = node_modules.look(name, world.resolve(params.get("folder") or "."), world)
+        return ([one] if one else []), os.path.join(place, "node_modules"), False
+    from truecall_py.checks import site_packages
+
+    if params.get("folder"):
+        raise Unverified("a Python environment is named by python:, not by folder:", "contract")
+    where = named(params["python"], world) if params.get("python") else of_call(call, world)
+    return site_packages.look(name, where, world), where.name, where.open
+
+
+def named(python: str, world: World) -> Environment:
+    """The environment that the contract names: a folder, an interpreter, or the name of one on PATH."""
+    from truecall_py.checks.site_packages import by_asking, environment
+
+    path = python if python.startswith(("/", "~")) else os.path.join(world.project or world.resolve("."), python)
+    path = world.resolve(path)
+    if "/" in python or not python.startswith(("python", "pypy")) or os.path.isdir(path):
+        return environment(path, True, world)
+    return by_asking(python, world)  # never one that lies in the project: that is not what a bare name means
+
+
+def commands(call: ToolCall) -> list[list[str | None]]:
+    """The simple commands of a call's command line, without env, sudo and the like."""
+    from truecall_py.shell import simple_commands
+    from truecall_py.shell_calls import unwrap
+
+    line = call.args.get("command")
+    found = simple_commands(line) if isinstance(line, str) else None
+    return [argv for argv in (unwrap(simple.argv) for simple in found or ()) if argv]
+
+
+def elsewhere_npm(call: ToolCall) -> bool:
+    """Whether a call installs into another folder than the one it started in, or for all projects."""
+    return any(
+        os.path.basename(argv[0] or "") in NODE
+        and given(ELSEWHERE_NPM, argv)
+        for argv in commands(call)
+    )
+
+
+def given(options: tuple[str, ...], argv: list[str | None]) -> bool:
+    """Whether a command has one of these options, with its value in the same word or the next."""
+    return any(word is not None and word.partition("=")[0] in options for word in argv[1:])
+
+
+def of_call(call: ToolCall, world: World) -> Environment:
+    """The environment that a command names itself. Raises Unverified where it names none, or more than one."""
+    from truecall_py.checks.site_packages import environment
+
+    places: list[str | None] = []
+    active, moved = None, False
+    for argv in commands(call):
+        moved = moved or argv[0] in MOVES
+        if argv[0] in (".", "source"):
+            script = argv[1] if len(argv) > 1 else None
+            active = script.removesuffix(ACTIVATE) if script is not None and script.endswith(ACTIVATE) else None
+        elif installs(argv):
+            place = interpreter(argv)
+            if given(ELSEWHERE, argv):
+                raise Unverified("the command installs elsewhere (--target and the like)", "contract")
+            places.append(place if place else active)
+        elif os.path.basename(argv[0] or "") == "uv" and argv[1:2] == ["add"]:
+            places.append(of_project(world))
+    if any(name in str(call.args.get("command")) for name in SWITCHES):
+        raise Unverified("the command sets variables that may choose another environment", "contract")
+    if len(set(places)) != 1 or places[0] is None:
+        why = "which Python environment is meant is not known: the command names none by its path"
+        raise Unverified(f"{why}; name it by python:", "contract")
+    if moved and not places[0].startswith("/") and world.base == call.start_cwd:
+        raise Unverified("the command changes its folder before it names the Python by a relative path", "harness")
+    return environment(world.resolve(places[0]), False, world)
+
+
+def of_project(world: World) -> str:
+    """The environment of the uv project around the folder of the call: beside the lock file that `uv add` writes.
+    Raises Unverified where there is none, or another one may be meant."""
+    if os.environ.get("UV_PROJECT_ENVIRONMENT"):
+        raise Unverified("UV_PROJECT_ENVIRONMENT names the environment", "contract")
+    here = world.resolve(".")
+    while world.stat(os.path.join(here, "uv.lock")) is None:
+        above = os.path.dirname(here.rstrip("/"))
+        if above == here:
+            raise Unverified("there is no uv.lock in the folder of the call or above it", "contract")
+        here = above
+    return os.path.normpath(os.path.join(here, ".venv"))
+
+
+def installs(argv: list[str | None]) -> bool:
+    """Whether a command is pip, under any of its names."""
+    program = os.path.basename(argv[0] or "")
+    if program.startswith("python"):
+        return "-m" in argv and "pip" in argv[argv.index("-m") + 1 : argv.index("-m") + 2]
+    return program.rstrip("0123456789.") == "pip" or (program == "uv" and argv[1:2] == ["pip"])
+
+
+def interpreter(argv: list[str | None]) -> str | None:
+    """The path of the environment or interpreter that a pip command names; None where it names none."""
+    program = argv[0] or ""
+    for at, word in enumerate(argv):
+        if word in ("--python", "-p") and at + 1 < len(argv):
+            return argv[at + 1]
+        if word is not None and word.startswith("--python="):
+            return word.partition("=")[2]
+    if "/" not in program or os.path.basename(program) == "uv":  # uv in an environment serves others, too
+        return None
+    if os.path.basename(program).startswith("python"):
+        return program
+    return os.path.dirname(os.path.dirname(program)) or None  # .venv of .venv/bin/pip

@@ -1,0 +1,176 @@
+"""parses: a file is what its language takes. Looks at syntax alone, runs nothing of the file, and calls nothing an
+error that the file's own readers take."""
+
+from __future__ import annotations
+
+import stat as modes
+
+from truecall_py.checks.file_exists import mark, named
+from truecall_py.checks.flat import Malformed
+from truecall_py.checks.formats import WORDS, decoded, format_of, json
+from truecall_py.checks.nearest import nearest
+from truecall_py.checks.outcomes import refuted, since, verified
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.types import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "parses"
+SUMMARY = "A file parses as JSON, YAML, TOML or Python (syntax only; Python by the contract's interpreter)."
+FIELDS = (
+    field("path", "path", "Which file; relative to the folder in which the call started.", required=True,
+          templated=True),
+    field("as", "choice", "The language; default: by its name (tsconfig.json and its like may hold comments).",
+          choices=("json", "jsonc", "yaml", "toml", "python")),
+    field("still", "boolean", "true: as it did before the call; no verdict of a file that did not parse then."),
+)  # fmt: skip
+ASSERTS = ()
+EXAMPLES = (
+    {
+        "title": "the settings are JSON",
+        "files": {"settings.json": '{"port": 80}\n'},
+        "check": {"path": "settings.json"},
+        "verdict": "verified",
+    },
+    {
+        "title": "a bracket is missing",
+        "files": {"app.py": "print((1, 2)\n"},
+        "check": {"path": "app.py"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "a template of CloudFormation, with tags of its own",
+        "files": {"stack.yaml": "Name: !Ref Bucket\n"},
+        "check": {"path": "stack.yaml"},
+        "verdict": "verified",
+    },
+    {
+        "title": "a change broke it",
+        "before": {"files": {"settings.json": '{"port": 80}\n'}},
+        "files": {"settings.json": '{"port": 80,\n'},
+        "check": {"path": "settings.json", "still": True},
+        "verdict": "refuted",
+    },
+    {
+        "title": "it was broken before, and is on the way",
+        "before": {"files": {"settings.json": '{"port": 80,\n'}},
+        "files": {"settings.json": '{"port": 80, "host": 1\n'},
+        "check": {"path": "settings.json", "still": True},
+        "verdict": "unverified",
+    },
+)
+
+LANGUAGES = ("json", "jsonc", "yaml", "toml", "python")
+# What a file holds that another program makes the real one of: Jinja, Go templates, ERB.
+MARKS = (b"{{", b"{%", b"<%")
+
+
+def kind_of(params: dict[str, Any]) -> str:
+    return str(params.get("as") or format_of(params["path"]))
+
+
+def expect(params: dict[str, Any]) -> str:
+    still = ", as it did before the call" if params.get("still") else ""
+    return f"{params['path']} parses as {WORDS.get(kind_of(params), 'what its name says')}{still}"
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | None:
+    """What stands at the path before the call; with `still` 1 or 0 after it: whether it parses. None: nothing."""
+    path = world.resolve(params["path"])
+    found = world.stat(path)
+    if found is None:
+        return None
+    if not params.get("still"):
+        return mark(found)
+    return [*mark(found), int(not error(world.read(path), path, params, world))]
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    return bool(params.get("still"))
+
+
+def error(data: bytes, path: str, params: dict[str, Any], world: World) -> str:
+    """What keeps the data from being of its language, "" where nothing does. Raises Unverified."""
+    try:
+        parse(data, kind_of(params), path, "as" in params, world)
+    except Malformed as why:
+        return str(why)
+    return ""
+
+
+def did(params: dict[str, Any], call: ToolCall, path: str, world: World) -> bool:
+    """Whether the file parsed before the call, as the look before it tells, or its harness. Raises Unverified."""
+    earlier = world.earlier(NAME, params)
+    if earlier is not ABSENT:
+        return bool(earlier and earlier[-1])
+    text = next((file.before for file in call.files if file.path == path and file.before is not None), None)
+    if text is None:
+        raise Unverified("nothing tells whether it parsed before the call", "harness")
+    return not error(text.encode("utf-8", "surrogatepass"), path, params, world)
+
+
+def other(data: bytes, kind: str) -> str:
+    """What a file that does not parse may be, beside a broken one, where only its name says in which language it is;
+    "" for nothing."""
+    plain = data.replace(b"${{", b"")  # GitHub's expressions stand in texts
+    lines = [line.strip() for line in plain.split(b"\n")]
+    if kind == "python":  # where braces in braces are an everyday thing
+        if b"{%" in plain or any(line.startswith(b"{{") for line in lines):
+            return "a template"
+        return "Python 2" if any(line.startswith((b"print ", b"exec ")) for line in lines) else ""
+    if any(each in plain for each in MARKS):
+        return "a template"
+    texts = [line for line in lines if line]
+    if kind == "json" and len(texts) > 1 and all(line[:1] in b"{[" and line[-1:] in b"}]" for line in texts):
+        return "one JSON value a line"
+    return ""
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected = expect(params)
+    kind = kind_of(params)
+    if kind not in LANGUAGES:
+        raise Unverified(f"the name {params['path']} does not say what language it is in; say `as`", "contract")
+    path = world.resolve(params["path"])
+    found = world.stat(path)
+    if found is None:
+        return refuted(expected, f"nothing at {path}", nearest(path, world), True)
+    if not modes.S_ISREG(found.st_mode):
+        return refuted(expected, f"{named(found.st_mode)} at {path}", blank=True)
+    data = world.read(path)
+    why = error(data, path, params, world)
+    if why:
+        what = "is empty, and" if not data.strip() else ""
+        told = " ".join(filter(None, (path, what, f"is not {WORDS[kind]}: {why}")))
+        else_ = "" if "as" in params else other(data, kind)
+        if else_:
+            raise Unverified(f"{told}; but it may be {else_} (say `as` if it is not)", "contract")
+        if params.get("still") and not did(params, call, path, world):
+            raise Unverified(f"{told}; and it did not parse before the call either", "contract")
+        return refuted(expected, told)
+    earlier = world.earlier(NAME, params)
+    effect = since(earlier[: len(mark(found))] if earlier else earlier, mark(found))
+    return verified(expected, f"{path}, {found.st_size} bytes, parses as {WORDS[kind]}", effect)
+
+
+def parse(data: bytes, kind: str, path: str, given: bool, world: World) -> None:
+    """Raises Malformed where the data is not of the language, Unverified where that cannot be told."""
+    if kind in ("json", "jsonc"):
+        json(decoded(data, kind), kind, path, given)
+        return
+    job: dict[str, object] = {"do": "parse", "as": kind, "project": world.project}
+    if kind == "python":
+        if len(data) > 8_000_000:
+            raise Unverified(f"{path} has {len(data)} bytes and is not parsed", "probe")
+        job["source"] = data.decode("latin-1")  # it may name its own encoding
+    else:
+        job["text"] = decoded(data, kind)
+    answer = world.slow(job)
+    if answer["error"]:
+        raise Malformed(str(answer["error"]), int(str(answer["line"])), int(str(answer["column"])))

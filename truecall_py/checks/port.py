@@ -1,0 +1,138 @@
+"""port: something listens at a port, or nothing does. Never takes silence for a closed port, and never a server
+that was there before for the one that was started."""
+
+from __future__ import annotations
+
+from truecall_py.checks.outcomes import refuted, since, unverified, verified
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.matchers import shown
+from truecall_py.types import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "port"
+SUMMARY = "A TCP port takes connections, now and as long as it should; or it does not."
+FIELDS = (
+    field("port", "number", "The number of the port.", required=True, templated=True),
+    field("host", "text", "Where; only this machine unless you name another.", default="127.0.0.1"),
+    field("state", "choice", "open: a connection is taken; closed: every address refuses it.",
+          default="open", choices=("open", "closed")),
+    field("held_for", "duration", "It must stay so for this time."),
+    field("vacuous", "choice", "ok: `closed` also counts where nothing proves that it was open before.",
+          choices=("ok",)),
+)  # fmt: skip
+ASSERTS = ()
+EXAMPLES = (
+    {
+        "title": "the server listens",
+        "serve": {},
+        "args": {"port": "{port}"},
+        "check": {"port": "{{args.port}}"},
+        "verdict": "verified",
+    },
+    {
+        "title": "started, they say, and nothing listens",
+        "check": {"port": 1},
+        "verdict": "refuted",
+    },
+    {
+        "title": "stopped, they say, and it still listens",
+        "serve": {},
+        "args": {"port": "{port}"},
+        "check": {"port": "{{args.port}}", "state": "closed"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "the very same server listened before the call",
+        "before": {},
+        "serve": {},
+        "args": {"port": "{port}"},
+        "check": {"port": "{{args.port}}"},
+        "verdict": "unverified",
+    },
+)
+
+STEP = 0.2  # seconds between two looks while it must stay so
+ABOVE = 10  # ports above the one that was meant, where a server may have gone instead
+
+
+def expect(params: dict[str, Any]) -> str:
+    what = "listens" if params.get("state", "open") == "open" else "no longer listens"
+    held = f" and goes on for {params['held_for']:g} s" if params.get("held_for") else ""
+    subject = "something" if what == "listens" else "what did"
+    return f"{subject} {what} at {params.get('host', '127.0.0.1')}:{params['port']}{held}"
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    from truecall_py.listeners import identity, near
+
+    expected = expect(params)
+    host, port = place(params)
+    open_ = params.get("state", "open") == "open"
+    earlier = world.earlier(NAME, params)
+    until = world.now() + (params.get("held_for") or 0.0)
+    if until > world.ends:
+        raise Unverified(f"there is no time left to see whether it holds for {params['held_for']:g} s", "probe")
+    began = world.now()
+    while True:
+        here = look(host, port, world)
+        if bool(here) is not open_:
+            nothing = f"nothing listens at {host}:{port} (connection refused)"
+            found = f"something listens at {here}" if here else nothing
+            held = world.now() - began
+            candidates = tuple(f"{host}:{other}" for other in near(port, ABOVE)[:3]) if open_ and local(host) else ()
+            return refuted(expected, found + (f", after {held:.1f} s" if held >= STEP else ""), candidates)
+        if world.now() >= until:
+            break
+        world.sleep(min(STEP, until - world.now()))
+    if open_:
+        return verified(expected, f"{here} takes a connection", since(earlier, [True, identity(host, port)]))
+    found = f"nothing listens at {host}:{port}"
+    if params.get("vacuous") == "ok":
+        return verified(expected, found)
+    if earlier is ABSENT:
+        return unverified(expected, f"{found}, but nothing proves that something did before", "harness")
+    return verified(expected, found, since(earlier[0], False))
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> list[Any]:
+    """Whether something listened before the call, and the identity of its sockets (None: not told)."""
+    from truecall_py.listeners import identity
+
+    host, port = place(params)
+    return [bool(look(host, port, world)), identity(host, port)]
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    """That nothing listens proves nothing where nothing did before."""
+    return bool(params.get("state") == "closed")
+
+
+def look(host: str, port: int, world: World) -> str:
+    from truecall_py.listeners import taken
+
+    return taken(host, port, world.budget(2.0))
+
+
+def local(host: str) -> bool:
+    from truecall_py.listeners import LOOPBACK
+
+    return host.lower() in LOOPBACK or host.startswith("127.")
+
+
+def place(params: dict[str, Any]) -> tuple[str, int]:
+    """Host and port. Raises Unverified for what is none."""
+    value = params["port"]
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value.strip()[:10])
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 65536:
+        raise Unverified(f"{shown(value, 60)} is not the number of a port", "tool")
+    return str(params.get("host") or "127.0.0.1"), value

@@ -1,0 +1,259 @@
+"""process: a process is alive, and stays so. Never takes a process that is dead and not waited for, one that was
+given the same number later, or one of truecall's own for the one that was meant."""
+
+from __future__ import annotations
+
+from truecall_py.checks.outcomes import refuted, since, unverified, verified
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.matchers import deltas, describe, holds, shown
+from truecall_py.types import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.processes import Process
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "process"
+SUMMARY = "A process is alive, now and as long as it should be; or it is gone."
+FIELDS = (
+    field("pid", "number", "The process of this id.", templated=True),
+    field("pid_file", "path", "The process whose id stands in this file.", templated=True),
+    field("command", "matcher", "Processes of the same user whose command line (its words joined by blanks) is such; "
+          "beside `pid` or `pid_file`: that process must have it.", templated=True),
+    field("alive_for", "duration", "The very same process must still live after this time."),
+    field("since", "choice", "call: it must have been started after the call began.", choices=("call",)),
+    field("count", "matcher", "How many processes there are of that `command`; default: at least one."),
+    field("absent", "boolean", "true: there is no such process any more."),
+    field("vacuous", "choice", "ok: `absent` also counts where nothing proves that it was there before.",
+          choices=("ok",)),
+)  # fmt: skip
+ASSERTS = ("pid", "pid_file", "command")
+START = "sleep 60 >/dev/null 2>&1 & echo $! > server.pid"
+EXAMPLES = (
+    {
+        "title": "the server lives, and still does a moment later",
+        "before": {"files": {}},
+        "setup": START,
+        "check": {"pid_file": "server.pid", "alive_for": "200ms", "since": "call"},
+        "verdict": "verified",
+    },
+    {
+        "title": "started, and dead at once",
+        "setup": "sh -c 'exit 1' & echo $! > server.pid; wait || true",
+        "check": {"pid_file": "server.pid"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "stopped, they say, and it lives",
+        "setup": START,
+        "check": {"pid_file": "server.pid", "absent": True},
+        "verdict": "refuted",
+    },
+    {
+        "title": "it ran before the call already",
+        "before": {"setup": START},
+        "check": {"pid_file": "server.pid"},
+        "verdict": "unverified",
+    },
+)
+
+STEP = 0.1  # seconds between two looks while it must stay alive
+SLACK = 2.0  # seconds by which the time of a file may lie before the start of the process it names
+MANY = 3  # processes that are named one by one
+
+
+def expect(params: dict[str, Any]) -> str:
+    words = [f"{'no process' if params.get('absent') else 'a living process'}{subject(params)}"]
+    if params.get("count"):
+        words.append(f"their number {describe(params['count'])}")
+    if params.get("since"):
+        words.append("started by this call")
+    if params.get("alive_for"):
+        words.append(f"still alive after {params['alive_for']:g} s")
+    return ", ".join(words)
+
+
+def subject(params: dict[str, Any]) -> str:
+    words = f" {params['pid']}" if params.get("pid") is not None else ""
+    words += f" of the id in {params['pid_file']}" if params.get("pid_file") is not None else ""
+    return words + (f" whose command line {describe(params['command'])}" if params.get("command") else "")
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    consistent(params)
+    expected = expect(params)
+    if params.get("absent"):
+        return gone(params, expected, world)
+    earlier = world.earlier(NAME, params)
+    found, why = living(params, world)
+    if params.get("since"):
+        found, why = new(found, why, earlier, call, world)
+    counted = params.get("count") or {"at_least": 1}
+    was = None if earlier is ABSENT else (len(earlier),)
+    if not holds(counted, len(found), world, before=was):
+        if deltas(counted) and not world.alone(NAME, params):
+            raise Unverified("another call about the same processes ran at the same time", "probe")
+        return refuted(expected, why if not found else named(found), blank=not found)
+    if params.get("alive_for"):
+        left = survivors(found, params, world)
+        if not holds(counted, len(left), world, before=was):
+            lost = [process for process in found if process not in left]
+            return refuted(expected, f"{named(lost)} ended within {params['alive_for']:g} s")
+    return verified(expected, named(found), since(earlier, marks(found)))
+
+
+def consistent(params: dict[str, Any]) -> None:
+    """Raises Unverified where two fields contradict each other."""
+    one = params.get("pid") is not None or params.get("pid_file") is not None
+    wrong = ""
+    if params.get("pid") is not None and params.get("pid_file") is not None:
+        wrong = "process holds both pid and pid_file"
+    elif params.get("count") and one:
+        wrong = "count is asked of a command only, and one id is one process"
+    elif params.get("absent") and any(params.get(name) for name in ("count", "alive_for", "since")):
+        wrong = "a process that is absent has no count, alive_for or since"
+    if wrong:
+        raise Unverified(wrong, "contract")
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> list[list[int | str]]:
+    """Which processes these were before the call: the id and the start of each."""
+    consistent(params)
+    return marks(living(params, world)[0])
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    """That one is gone proves nothing where it never was; that one is new, the time alone tells badly."""
+    return bool(params.get("absent") or params.get("since") or deltas(params.get("count")))
+
+
+def living(params: dict[str, Any], world: World) -> tuple[list[Process], str]:
+    """The living processes that are meant, and what there is to say where there are none. Raises Unverified."""
+    from truecall_py.processes import ZOMBIE, ancestors, find, own
+
+    wanted = params.get("command")
+    if params.get("pid") is None and params.get("pid_file") is None:
+        found = [process for process in own(world) if holds(wanted or {}, process.line, world)]
+        return found, "no process of this user has such a command line"
+    pid: int | None
+    written = None
+    if params.get("pid_file") is None:
+        pid = number(params["pid"])
+    else:
+        pid, written = noted(params["pid_file"], world)
+    if pid is None:
+        return [], f"there is no file {world.resolve(params['pid_file'])}"
+    if pid in ancestors():
+        raise Unverified(f"the process {pid} is truecall's own or has started it, so it proves nothing", "tool")
+    process = find(pid, world)
+    if process is None:
+        return [], f"there is no process {pid}"
+    if process.dead:
+        return [], f"the process {pid} is {ZOMBIE}"
+    if written is not None and process.started - process.blur > written + SLACK:
+        why = f"the process {pid} is younger than {params['pid_file']}, so it is probably another one"
+        raise Unverified(why, "world")
+    if wanted and not holds(wanted, process.line, world):
+        return [], f"the process {pid} is another one: {shown(process.line)}"
+    return [process], ""
+
+
+def number(value: Any) -> int | None:
+    """The id that a value of a call is. Raises Unverified for one that is none."""
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value.strip()[:20])
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Unverified(f"{shown(value, 60)} is not the id of a process", "tool")
+    return value
+
+
+def noted(path: str, world: World) -> tuple[int | None, float]:
+    """The id in a file (None: there is no file) and the time at which it was written."""
+    full = world.resolve(path)
+    found = world.stat(full)
+    if found is None:
+        return None, 0.0
+    if found.st_size > 4096:
+        raise Unverified(f"{full} holds {found.st_size} bytes and is no file with the id of a process", "world")
+    words = world.read(full).decode("utf-8", "replace").split()
+    if not words or not words[0].isascii() or not words[0].isdigit():
+        raise Unverified(f"{full} does not begin with the id of a process", "world")
+    return int(words[0][:20]), found.st_mtime
+
+
+def new(
+    found: list[Process], why: str, earlier: Any, call: ToolCall, world: World
+) -> tuple[list[Process], str]:
+    """Those of the processes that this call started, and what there is to say where there are none."""
+    if earlier is not ABSENT:
+        fresh = [process for process in found if process.identity not in earlier]
+    else:
+        began = world.began(call.duration)
+        if began is None:
+            raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
+        fresh = [process for process in found if process.started - process.blur >= began]
+        doubtful = [process for process in found if process not in fresh and process.started + SLACK >= began]
+        if doubtful:
+            raise Unverified(f"{named(doubtful)} began within {SLACK:g} s of the start of the call", "probe")
+    if found and not fresh:
+        return [], f"{named(found)} ran before the call already"
+    return fresh, why
+
+
+def survivors(found: list[Process], params: dict[str, Any], world: World) -> list[Process]:
+    """Those that live as long as they should; looked at again and again, so that an early end is seen early."""
+    from truecall_py.processes import find
+
+    until = world.now() + params["alive_for"]
+    if until > world.ends:
+        raise Unverified(f"there is no time left to see whether it lives for {params['alive_for']:g} s", "probe")
+    left = found
+    while left and world.now() < until:
+        world.sleep(min(STEP, until - world.now()))
+        again = [(process, find(process.pid, world)) for process in left]
+        left = [old for old, now in again if now is not None and not now.dead and now.identity == old.identity]
+    return left
+
+
+def gone(params: dict[str, Any], expected: str, world: World) -> Outcome:
+    """The outcome where none may be there: another process of the same id is not the one that was meant."""
+    earlier = world.earlier(NAME, params)
+    found, why = living(params, world)
+    still = found
+    if earlier is not ABSENT and not params.get("command"):
+        still = [process for process in found if process.identity in earlier]
+    if earlier is not ABSENT and not still and params.get("pid_file") is not None:
+        still = remaining(earlier, world)  # a stop that removed the file and left the process
+    if still:
+        return refuted(expected, f"{named(still)} is still there")
+    why = why or f"{named(found)} is another one than before the call"
+    if params.get("vacuous") == "ok":
+        return verified(expected, why)
+    if earlier is ABSENT:
+        return unverified(expected, f"{why}, but nothing proves that it was there before", "harness")
+    return verified(expected, why, since(earlier, []))
+
+
+def remaining(earlier: list[Any], world: World) -> list[Process]:
+    """Those that were there before the call and still live."""
+    from truecall_py.processes import find
+
+    found = [find(pid, world) for pid, _ in earlier]
+    return [process for process in found if process and not process.dead and process.identity in earlier]
+
+
+def marks(found: list[Process]) -> list[list[int | str]]:
+    return sorted((process.identity for process in found), key=str)
+
+
+def named(found: list[Process]) -> str:
+    """The processes for a person: ids and command lines of the first, the number of the rest."""
+    words = [f"process {each.pid} ({shown(each.line, 80)})" for each in found[:MANY]]
+    more = len(found) - MANY
+    return " and ".join(words) + (f" and {more} more" if more > 0 else "")

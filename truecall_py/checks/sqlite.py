@@ -1,0 +1,249 @@
+"""sqlite: a database holds the rows, the value or the columns that it should. Reads only, by one SELECT of the
+contract's own; values of the call are bound to it and never become a part of its text."""
+
+from __future__ import annotations
+
+from truecall_py.checks.nearest import likeness, nearest
+from truecall_py.checks.outcomes import refuted, since, verified
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.matchers import deltas, describe, holds, shown
+from truecall_py.types import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.databases import Database
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "sqlite"
+SUMMARY = "An SQLite database holds the rows, the value, or the table and columns that it should."
+FIELDS = (
+    field("file", "path", "The database; relative to the folder in which the call started. It is never made.",
+          required=True, templated=True),
+    field("query", "text", "One SELECT; values of the call are bound by `params`, never written into it."),
+    field("params", "value", "A list for `?`, or a map for `:name`; a template keeps the type of its value.",
+          templated=True),
+    field("rows", "matcher", "How many rows the query gives; default, where there is no `value`: at least one.",
+          templated=True),
+    field("value", "matcher", "The first column of the first row.", templated=True),
+    field("table", "text", "A table that is there.", templated=True),
+    field("columns", "texts", "Columns that it has.", templated=True),
+)  # fmt: skip
+ASSERTS = ("query", "table")
+USERS = """python3 - <<'PY'
+import sqlite3
+base = sqlite3.connect("app.db")
+base.execute("create table if not exists users (id integer primary key, name text)")
+%s
+base.commit()
+PY
+"""
+EXAMPLES = (
+    {
+        "title": "the row that was added is there, and there is one more than before",
+        "before": {"setup": USERS % ""},
+        "setup": USERS % "base.execute(\"insert into users (name) values ('Ada')\")",
+        "args": {"name": "Ada"},
+        "check": {
+            "file": "app.db", "query": "SELECT id FROM users WHERE name = ?", "params": ["{{args.name}}"],
+            "rows": {"increased_by": 1},
+        },
+        "verdict": "verified",
+    },
+    {
+        "title": "deleted, they say, and it is there",
+        "setup": USERS % "base.execute(\"insert into users (name) values ('Ada')\")",
+        "check": {"file": "app.db", "query": "SELECT count(*) FROM users WHERE name = 'Ada'", "value": 0},
+        "verdict": "refuted",
+    },
+    {
+        "title": "migrated, they say, and the column is missing",
+        "setup": USERS % "",
+        "check": {"file": "app.db", "table": "users", "columns": ["id", "email"]},
+        "verdict": "refuted",
+    },
+    {
+        "title": "it was there before, and nothing was written",
+        "before": {"setup": USERS % "base.execute(\"insert into users (name) values ('Ada')\")"},
+        "check": {"file": "app.db", "query": "SELECT 1 FROM users WHERE name = 'Ada'"},
+        "verdict": "unverified",
+    },
+)  # fmt: skip
+
+LONGEST = 1 << 16  # characters of a value that is kept from before the call
+
+
+def expect(params: dict[str, Any]) -> str:
+    words = []
+    if params.get("query"):
+        query = " ".join(params["query"].split())
+        values = f" with {shown(params['params'], 80)}" if params.get("params") is not None else ""
+        asked = [f"a number of rows that {describe(counted(params))}"] if counted(params) else []
+        asked += [f"a first value that {describe(params['value'])}"] if params.get("value") else []
+        words.append(f"`{query[:200]}`{values} gives {' and '.join(asked)}")
+    if params.get("table"):
+        named = f" with the columns {', '.join(params['columns'])}" if params.get("columns") else ""
+        words.append(f"the table {params['table']}{named} is there")
+    return f"in {params['file']}: {', '.join(words)}"
+
+
+def counted(params: dict[str, Any]) -> dict[str, Any]:
+    """The matcher on the number of rows."""
+    given: dict[str, Any] | None = params.get("rows")
+    return given or ({} if params.get("value") else {"at_least": 1})
+
+
+def consistent(params: dict[str, Any]) -> None:
+    """Raises Unverified for fields that are about another field which is not there."""
+    for name, owner in (("params", "query"), ("rows", "query"), ("value", "query"), ("columns", "table")):
+        if params.get(name) is not None and not params.get(owner):
+            raise Unverified(f"sqlite holds {name} and no {owner}", "contract")
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    from truecall_py.databases import Missing
+
+    consistent(params)
+    expected = expect(params)
+    path = world.resolve(params["file"])
+    earlier = world.earlier(NAME, params)
+    try:
+        base = opened(path, world)
+    except Missing as nothing:
+        if params.get("query") and not params.get("table") and held_by_nothing(params, world):
+            raise
+        return refuted(expected, nothing.why, nearest(path, world), blank=True)
+    try:
+        wrong, candidates = lacking(params, base)
+        if wrong:
+            return refuted(expected, wrong, candidates)
+        now = fact(params, base)
+    finally:
+        base.close()
+    if params.get("query"):
+        wrong = compared(params, now, earlier, world)
+        compares = deltas(counted(params)) or deltas(params.get("value"))
+        if wrong and compares and earlier is not ABSENT and not world.alone(NAME, params):
+            why = "another call about the same rows ran at the same time, so what this one changed cannot be told"
+            raise Unverified(f"{wrong}; {why}", "probe")
+        if wrong:
+            return refuted(expected, wrong)
+    return verified(expected, found(params, now), since(earlier, now))
+
+
+def opened(path: str, world: World) -> Database:
+    from truecall_py.databases import Database as Base
+
+    return Base(path, world, world.budget(2.0))
+
+
+def held_by_nothing(params: dict[str, Any], world: World) -> bool:
+    """Whether a database without any row could meet the contract, so that none at all is no refutation."""
+    rows, value = counted(params), params.get("value")
+    if deltas(rows) or deltas(value):
+        return True
+    try:
+        return (not rows or holds(rows, 0, world)) and (not value or holds(value, ABSENT, world))
+    except Unverified:
+        return True
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
+    """What the query gives before the call, and how the files of the database stand. A database or a table that is
+    not there has no rows."""
+    from truecall_py.databases import Lacking, Missing
+    from truecall_py.wire import dumps
+
+    consistent(params)
+    try:
+        base = opened(world.resolve(params["file"]), world)
+    except Missing:
+        return {"rows": 0, "stamp": None} if params.get("query") else {"stamp": None}
+    try:
+        found = fact(params, base)
+    except Lacking:
+        return {"rows": 0, "stamp": base.stamp()}
+    finally:
+        base.close()
+    if len(dumps(found)) > LONGEST:
+        raise Unverified("the value is too long to be kept from before the call", "contract")
+    return found
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    return deltas(params.get("rows")) or deltas(params.get("value"))
+
+
+def fact(params: dict[str, Any], base: Database) -> dict[str, Any]:
+    """`rows` and `value` (left out where there is no row) of the query, and `stamp`, which every write changes."""
+    found: dict[str, Any] = {"stamp": base.stamp()}
+    if params.get("query"):
+        found["rows"], value, there = base.ask(params["query"], bound(params.get("params")))
+        if isinstance(value, bytes):
+            if params.get("value"):
+                raise Unverified("the value is a blob; ask for hex() of it", "contract")
+            there = False
+        if there:
+            found["value"] = value
+    return found
+
+
+def bound(given: Any) -> list[Any] | dict[str, Any]:
+    """The values of a query, each of a type that SQLite has. Raises Unverified."""
+    if given is None:
+        return []
+    if not isinstance(given, (list, dict)):
+        raise Unverified("params is neither a list nor a map", "contract")
+    for value in given.values() if isinstance(given, dict) else given:
+        if isinstance(value, (list, dict)):
+            raise Unverified(f"{shown(value, 60)} is no single value that could be bound to a query", "tool")
+    return given
+
+
+def lacking(params: dict[str, Any], base: Database) -> tuple[str, tuple[str, ...]]:
+    """What the database lacks of the table that must be there, and the names most like it."""
+    table = params.get("table")
+    if not table:
+        return "", ()
+    columns = base.columns(table)
+    if columns is None:
+        names = base.tables()
+        return f"there is no table {table} in {base.path}", like(table, names)
+    known = {name.lower() for name in columns}
+    missing = [name for name in params.get("columns") or () if name.lower() not in known]
+    if missing:
+        what = f"{table} has the columns {', '.join(columns[:40])}, and no {', '.join(missing)}"
+        return what, like(missing[0], columns)
+    return "", ()
+
+
+def like(name: str, names: list[str]) -> tuple[str, ...]:
+    ranked = sorted(((likeness(name, other), other) for other in names), reverse=True)
+    return tuple(other for score, other in ranked[:3] if score >= 0.5)
+
+
+def compared(params: dict[str, Any], now: dict[str, Any], earlier: Any, world: World) -> str:
+    """What is wrong with the answer to the query, or ""."""
+
+    def old(name: str) -> tuple[Any] | None:
+        return None if earlier is ABSENT else (earlier.get(name, ABSENT),)
+
+    rows = counted(params)
+    if rows and not holds(rows, now["rows"], world, before=old("rows")):
+        was = f" (before the call {earlier.get('rows')})" if deltas(rows) and earlier is not ABSENT else ""
+        return f"{found(params, now)}{was}"
+    value = params.get("value")
+    if value and not holds(value, now.get("value", ABSENT), world, before=old("value")):
+        was = f" (before the call {shown(earlier.get('value', ABSENT), 80)})" if deltas(value) and earlier else ""
+        return f"{found(params, now)}{was}"
+    return ""
+
+
+def found(params: dict[str, Any], now: dict[str, Any]) -> str:
+    if "rows" not in now:
+        return f"the table {params['table']} is there"
+    words = f"{now['rows']} row{'' if now['rows'] == 1 else 's'}"
+    return words + (f", first value {shown(now['value'])}" if "value" in now else "")

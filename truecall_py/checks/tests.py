@@ -1,0 +1,235 @@
+"""tests: tests ran in this call, and none failed. Never takes a report of another day, a run without tests, or the
+words of the tool alone for tests that pass."""
+
+from __future__ import annotations
+
+from truecall_py.checks.nearest import nearest
+from truecall_py.checks.outcomes import refuted, unverified, verified
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.matchers import describe, holds
+from truecall_py.types import ABSENT, NEW
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from typing import Any
+
+    from truecall_py.checks.junit import Results
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "tests"
+SUMMARY = "A JUnit report that this call wrote holds tests that ran, and none that failed."
+FIELDS = (
+    field("report", "glob", "The JUnit report (XML), or a glob for several (`**/surefire-reports/*.xml`), of which "
+          "those older than the call are passed over; relative to the folder in which the call started.",
+          templated=True),
+    field("output", "choice", "Without a report: whose summary stands in the call's own text. It can refute, and "
+          "alone it verifies nothing.", choices=("pytest", "unittest", "jest", "vitest", "go", "cargo")),
+    field("accept", "choice", "output: believe a summary without a failure, where the exit code is 0.",
+          choices=("output",)),
+    field("collected", "count", "At least so many tests.", default=1),
+    field("failed", "matcher", "How many failed, errors included.", default=0),
+    field("skipped", "matcher", "How many were skipped."),
+    field("passed", "matcher", "How many passed; default: at least one."),
+)  # fmt: skip
+ASSERTS = ("report", "output")
+PASSING = '<testsuites><testsuite tests="2"><testcase name="a"/><testcase name="b"/></testsuite></testsuites>'
+FAILING = '<testsuite><testcase name="a"/><testcase name="b"><failure message="1 != 2"/></testcase></testsuite>'
+EXAMPLES = (
+    {
+        "title": "the call wrote a report, and all tests pass",
+        "before": {"files": {"old.xml": PASSING}},
+        "files": {"report.xml": PASSING},
+        "check": {"report": "report.xml", "collected": 2},
+        "verdict": "verified",
+    },
+    {
+        "title": "one of them failed",
+        "before": {},
+        "files": {"report.xml": FAILING},
+        "check": {"report": "report.xml"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "the report is perfect, and from another day",
+        "before": {"files": {"report.xml": PASSING}, "setup": "touch -t 202001010000 report.xml"},
+        "check": {"report": "report.xml"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "no test ran at all",
+        "result": {"stdout": "collected 0 items\n\n===== no tests ran in 0.01s =====\n"},
+        "check": {"output": "pytest"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "tests pass, says the tool",
+        "result": {"stdout": "===== 12 passed in 0.41s =====\n"},
+        "check": {"output": "pytest"},
+        "verdict": "unverified",
+    },
+)
+
+SLACK = 2.0  # seconds: clocks of file systems run behind, and a hook starts a little after its call ended
+MANY = 2000  # reports
+
+
+def expect(params: dict[str, Any]) -> str:
+    report, output = params.get("report"), params.get("output")
+    where = f"in a report {report} of this call" if report else f"in the summary of {output}"
+    least = params.get("collected", 1)
+    words = [f"at least {least} test{'' if least == 1 else 's'} {where}"]
+    for name, matcher in asked(params):
+        clean = name == "failed" and matcher == {"equals": 0}
+        words.append("none of them failed" if clean else f"the number of {name} ones {describe(matcher)}")
+    return ", ".join(words)
+
+
+def asked(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """What is asked of the numbers. Where nothing is said of skipped and passed, one must have passed."""
+    found = [("failed", params.get("failed") or {"equals": 0})]
+    found += [(name, params[name]) for name in ("skipped", "passed") if params.get(name)]
+    return found
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    if params.get("output") and params.get("report"):
+        raise Unverified("tests holds both report and output", "contract")
+    return by_text(params, call, world) if params.get("output") else by_report(params, call, world)
+
+
+def by_report(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    from truecall_py.checks.junit import results, together
+
+    expected = expect(params)
+    paths = files(params, world)
+    if not paths:
+        where = world.resolve(params["report"])
+        return refuted(expected, f"there is no report at {where}", nearest(where, world), blank=True)
+    earlier = world.earlier(NAME, params)
+    fresh, stale = sorted_out(paths, earlier, world.began(call.duration), world)
+    if not fresh:
+        oldest = f"{stale[0]}" + (f" and {len(stale) - 1} more" if len(stale) > 1 else "")
+        return refuted(expected, f"{oldest} was written before the call, which wrote none")
+    found = []
+    for path in fresh:
+        try:
+            found.append(results(world.read(path), world.remaining))
+        except Unverified as why:
+            raise Unverified(f"{path}: {why.why}", why.cause) from None
+    what = together(found)
+    told = numbers(what) + (f"; {len(stale)} older reports passed over" if stale else "")
+    wrong = unmet(params, what, world)
+    if wrong:
+        return refuted(expected, told)
+    if idle(params, what):
+        return unverified(expected, f"{told}: nothing was tested", "tool")
+    return verified(expected, told, "" if earlier is ABSENT else NEW)
+
+
+def files(params: dict[str, Any], world: World) -> list[str]:
+    """The reports that are there, in order. Raises Unverified."""
+    import stat as modes
+
+    from truecall_py.checks.walk import entries
+
+    found = sorted(path for path, there in entries(params["report"], world) if not modes.S_ISDIR(there.st_mode))
+    if len(found) > MANY:
+        raise Unverified(f"{params['report']} names more than {MANY} files", "contract")
+    return found
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, list[int]]:
+    """The reports that are there before the call, with what changes when they are written again."""
+    if params.get("output"):
+        raise Unverified("what a call says is not there before it", "contract")
+    found = {}
+    for path in files(params, world):
+        at = world.stat(path)
+        if at is not None:
+            found[path] = mark(at)
+    return found
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    """The snapshot says when the call began, which its duration tells only roughly, or not at all."""
+    return not params.get("output")
+
+
+def mark(found: os.stat_result) -> list[int]:
+    return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+
+
+def sorted_out(
+    paths: list[str], earlier: Any, began: float | None, world: World
+) -> tuple[list[str], list[str]]:
+    """(reports that the call wrote, reports from before it). Raises Unverified where that cannot be told."""
+    fresh, stale, doubtful = [], [], []
+    for path in paths:
+        found = world.stat(path)
+        if found is None:
+            continue
+        known = None if earlier is ABSENT else earlier.get(path, [])
+        if known == mark(found):
+            stale.append(path)
+        elif began is None:
+            raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
+        elif found.st_mtime >= began or (known is not None and found.st_mtime >= began - SLACK):
+            fresh.append(path)
+        elif found.st_mtime < began - SLACK and known is None:
+            stale.append(path)
+        else:
+            doubtful.append(path)  # within the slack; or put there by the call, with a time from before it
+    if doubtful and not fresh:
+        raise Unverified(f"whether {doubtful[0]} was written by this call cannot be told by its time", "probe")
+    return fresh, stale
+
+
+def by_text(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    """The tool's own words: they are enough to refute its claim. A claim is no evidence for itself, unless the
+    contract takes it for one."""
+    from truecall_py.checks.summaries import results
+    from truecall_py.facts import exit_code, text
+
+    expected = expect(params)
+    said = text(call)
+    if not said:
+        return unverified(expected, "the call has no text", "harness")
+    runs = results(params["output"], said)
+    if not runs:
+        return unverified(expected, f"the text holds no summary of {params['output']}", "tool")
+    last = runs[-1]
+    if unmet(params, last, world):
+        return refuted(expected, f"the output says: {numbers(last)}")
+    told = f"the output says: {numbers(last)}"
+    if any(unmet(params, each, world) for each in runs[:-1]):
+        return unverified(expected, f"{told}, and of a run before it: {numbers(runs[-2])}", "tool")
+    if idle(params, last):
+        return unverified(expected, f"{told}: nothing was tested", "tool")
+    if params.get("accept") != "output":
+        return unverified(expected, f"{told}, and no report shows it", "contract")
+    code = exit_code(call, world)
+    if code != 0:
+        what = "is not known" if code is None else f"is {code}"
+        return unverified(expected, f"{told}, and the exit code {what}", "harness" if code is None else "tool")
+    return verified(expected, told)
+
+
+def unmet(params: dict[str, Any], found: Results, world: World) -> bool:
+    """Whether the numbers are other than they should be."""
+    if found.collected < max(1, params.get("collected", 1)):
+        return True
+    return not all(holds(matcher, getattr(found, name), world) for name, matcher in asked(params))
+
+
+def idle(params: dict[str, Any], found: Results) -> bool:
+    """Whether every test was skipped, and the contract does not say that this is what it wants."""
+    return found.passed == 0 and not params.get("passed") and not params.get("skipped")
+
+
+def numbers(found: Results) -> str:
+    total = f"{found.collected} test{'' if found.collected == 1 else 's'}"
+    words = f"{total}, {found.passed} passed, {found.failed} failed, {found.skipped} skipped"
+    return words + (f" ({', '.join(found.names)})" if found.names else "")

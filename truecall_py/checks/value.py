@@ -1,0 +1,220 @@
+"""value: a value in a file is what it should be. Never takes no value for the right one, nor a list without
+elements for one whose elements are all right."""
+
+from __future__ import annotations
+
+import stat as modes
+
+from truecall_py.checks.file_exists import mark, named
+from truecall_py.checks.flat import Malformed
+from truecall_py.checks.formats import WORDS, doubtful, format_of, value_of
+from truecall_py.checks.keypath import ALL, beside, parse, select
+from truecall_py.checks.nearest import nearest
+from truecall_py.checks.outcomes import refuted, since, verified
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.matchers import deltas, describe, holds, number, shown
+from truecall_py.types import ABSENT, OLD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "value"
+SUMMARY = "A value in a JSON, YAML, TOML, .env or INI file is what it should be; or the values of every element are."
+FIELDS = (
+    field("file", "path", "Which file; relative to the folder in which the call started.", required=True,
+          templated=True),
+    field("path", "key", "Where in it: `server.port`, `items[0]`, `items[name=web].port`, `items[*].port` (every "
+          "one), `\"a.b\".c`; the whole file if left out. Several YAML documents are a list.", templated=True),
+    field("is", "matcher", "What it must be (increased_by and changed work). Values of .env and INI files are texts; "
+          "a number or truth is compared as it is written.", templated=True),
+    field("same_as", "key", "Another path in the same file, whose value it must be.", templated=True),
+    field("each", "boolean", "true: every element of the list or map at the path; an empty one proves nothing."),
+    field("format", "choice", "What the file is; default: by its name.",
+          choices=("json", "jsonc", "yaml", "toml", "env", "ini")),
+)  # fmt: skip
+ASSERTS = ("is", "same_as")
+EXAMPLES = (
+    {
+        "title": "the version was raised",
+        "files": {"package.json": '{"name": "app", "version": "1.3.0"}\n'},
+        "check": {"file": "package.json", "path": "version", "is": "1.3.0"},
+        "verdict": "verified",
+    },
+    {
+        "title": "one of the services has another port",
+        "files": {"compose.json": '{"services": [{"name": "web", "port": 80}, {"name": "api", "port": 81}]}\n'},
+        "check": {"file": "compose.json", "path": "services[name=api].port", "is": 8081},
+        "verdict": "refuted",
+    },
+    {
+        "title": "every job has a time-out, says a list without jobs",
+        "files": {"jobs.json": '{"jobs": []}\n'},
+        "check": {"file": "jobs.json", "path": "jobs[*].timeout", "is": {"at_least": 1}},
+        "verdict": "unverified",
+    },
+    {
+        "title": "the counter went up by one",
+        "before": {"files": {"state.json": '{"runs": 4}\n'}},
+        "files": {"state.json": '{"runs": 5}\n'},
+        "check": {"file": "state.json", "path": "runs", "is": {"increased_by": 1}},
+        "verdict": "verified",
+    },
+)
+
+TEXTS = ("env", "ini")
+
+
+def subject(params: dict[str, Any]) -> str:
+    path = params.get("path") or "the whole"
+    return f"{'every element of ' if params.get('each') else ''}{path} of {params['file']}"
+
+
+def expect(params: dict[str, Any]) -> str:
+    words = [describe(params["is"])] if params.get("is") else []
+    words += [f"is the same as {params['same_as']}"] if params.get("same_as") else []
+    return f"{subject(params)} {' and '.join(words)}"
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    return deltas(params.get("is"))
+
+
+def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
+    """What stands at the file's path before the call and, where it is compared with that, the values at each place
+    (a place alone: no value); None: no file."""
+    path = world.resolve(params["file"])
+    found = world.stat(path)
+    if found is None:
+        return None
+    told: dict[str, Any] = {"mark": mark(found)}
+    if deltas(params.get("is")):
+        values = select(document(params, path, world), steps_of(params))
+        told["values"] = [[place] if held is ABSENT else [place, held] for place, held in values]
+    return told
+
+
+def steps_of(params: dict[str, Any]) -> Any:
+    steps = parse(params["path"]) if params.get("path") else []
+    return [*steps, (ALL, "", "")] if params.get("each") else steps
+
+
+def document(params: dict[str, Any], path: str, world: World) -> Any:
+    """The value of the whole file. Raises Malformed or Unverified."""
+    return value_of(world.read(path), kind_of(params, path), path, bool(params.get("format")), world)
+
+
+def kind_of(params: dict[str, Any], path: str) -> str:
+    kind = params.get("format") or format_of(path)
+    if kind not in WORDS or kind == "python":
+        raise Unverified(f"the name {path} does not say what format it has; say `format`", "contract")
+    return str(kind)
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected = expect(params)
+    path = world.resolve(params["file"])
+    found = world.stat(path)
+    if found is None:
+        return refuted(expected, f"nothing at {path}", nearest(path, world), True)
+    if not modes.S_ISREG(found.st_mode):
+        return refuted(expected, f"{named(found.st_mode)} at {path}", blank=True)
+    steps = steps_of(params)
+    try:
+        whole = document(params, path, world)
+    except Malformed as why:
+        return refuted(expected, f"{path} is not {WORDS[kind_of(params, path)]}: {why}", blank=True)
+    values = select(whole, steps)
+    if not values:
+        raise Unverified(f"{subject(params)}: there is none, and so nothing that could be right or wrong", "vacuous")
+    earlier = world.earlier(NAME, params)
+    matcher = {**params.get("is", {}), **other(params, whole)}
+    texts = kind_of(params, path) in TEXTS
+    wrong, unsure = compared(matcher, values, then_of(earlier), texts, world)
+    if wrong:
+        place, held = wrong[0]
+        if held is ABSENT:
+            hint = beside(whole, steps)
+            return refuted(expected, f"there is nothing at {place} in {path}{'; ' if hint else ''}{hint}", blank=True)
+        more = f", and {len(wrong) - 1} more of {len(values)}" if len(wrong) > 1 else ""
+        what = f"{place or 'the whole'} of {path} is {shown(held)}{more}"
+        if deltas(matcher) and not world.alone(NAME, params):
+            raise Unverified(f"{what}, but another call about it ran at the same time", "probe")
+        return refuted(expected, what)
+    if unsure:
+        raise unsure
+    held = values[0][1]
+    what = "not there" if held is ABSENT else f"{shown(held)} (all {len(values)})" if many(steps) else shown(held)
+    told = f"{subject(params)} is {what}"
+    effect = since(earlier["mark"] if earlier else earlier, mark(found))
+    # That nothing changed may be just what is asked for.
+    still = matcher.get("changed") is False or matcher.get("increased_by") == 0
+    return verified(expected, told, "" if still and effect == OLD else effect)
+
+
+def many(steps: Any) -> bool:
+    return any(kind == ALL for kind, _, _ in steps)
+
+
+def other(params: dict[str, Any], whole: Any) -> dict[str, Any]:
+    """The matcher that `same_as` stands for. Raises Unverified where its path names not exactly one value."""
+    if not params.get("same_as"):
+        return {}
+    held = select(whole, parse(params["same_as"]))
+    if len(held) != 1 or held[0][1] is ABSENT:
+        what = "nothing" if not held or held[0][1] is ABSENT else f"{len(held)} values"
+        raise Unverified(f"there is {what} at {params['same_as']} that it could be the same as", "tool")
+    why = doubtful(held[0][1])
+    if why or "equals" in params.get("is", {}):
+        raise Unverified(why or "same_as and a value that it must equal do not go together", "contract")
+    return {"equals": held[0][1]}
+
+
+def then_of(earlier: Any) -> dict[str, Any] | None:
+    """The values before the call by place; None where nobody looked."""
+    if earlier is ABSENT or (earlier is not None and "values" not in earlier):
+        return None
+    return {item[0]: item[1] if len(item) > 1 else ABSENT for item in (earlier or {"values": ()})["values"]}
+
+
+def compared(
+    matcher: dict[str, Any], values: list[tuple[str, Any]], then: dict[str, Any] | None, texts: bool, world: World
+) -> tuple[list[tuple[str, Any]], Unverified | None]:
+    """(the values that are not as they should be, why one of the others cannot be told)."""
+    wrong: list[tuple[str, Any]] = []
+    unsure = None
+    certain = set(matcher) <= {"exists"}
+    for place, held in values:
+        was = None if then is None else (as_written(then.get(place, ABSENT), matcher, texts),)
+        why = "" if certain else doubtful(held) or (doubtful(was[0]) if was and deltas(matcher) else "")
+        if why:
+            unsure = unsure or Unverified(f"{place}: {why}", "probe")
+        elif held is ABSENT and not set(matcher) <= {"exists", "changed"}:
+            wrong.append((place, held))
+        else:
+            try:
+                if not holds(matcher, as_written(held, matcher, texts), world, before=was):
+                    wrong.append((place, held))
+            except Unverified as trouble:
+                unsure = unsure or trouble
+    return wrong, unsure
+
+
+def as_written(held: Any, matcher: dict[str, Any], texts: bool) -> Any:
+    """A text of a format that has nothing but texts, as the number or truth that it is compared with."""
+    if not texts or not isinstance(held, str):
+        return held
+    wanted = [matcher[name] for name in ("equals", "not_equals") if name in matcher] + list(matcher.get("one_of", ()))
+    if any(isinstance(each, bool) for each in wanted) and held in ("true", "false"):
+        return held == "true"
+    numeric = any(name in matcher for name in ("at_least", "at_most", "increased_by"))
+    if not numeric and not any(number(each) is not None for each in wanted):
+        return held
+    digits = held.removeprefix("-").replace(".", "", 1)
+    if not digits.isascii() or not digits.isdigit() or len(held) > 30:
+        return held
+    return float(held) if "." in held else int(held)

@@ -1,0 +1,99 @@
+"""Whether something listens at a port, and which sockets of this machine do. Never sends a byte, and never takes a
+connection to itself, or one that nobody answered, for an answer."""
+
+from __future__ import annotations
+
+from truecall_py.errors import Unverified
+from truecall_py.network import Clock, addresses_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from socket import socket
+    from typing import Any
+
+TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+LISTENING = "0A"  # the kernel's number of the state
+LARGEST = 4 << 20  # bytes of one of these tables
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def taken(host: str, port: int, seconds: float) -> str:
+    """The address at which a connection was made within `seconds`; "" where every address of the host refused.
+    Raises Unverified where neither can be told."""
+    clock = Clock(seconds)
+    where = address(host, port)
+    addresses = addresses_of(host, port, clock)
+    silent = ""
+    for number, (family, kind, protocol, _, each) in enumerate(addresses):
+        try:
+            if connects(family, kind, protocol, each, clock.left() / (len(addresses) - number)):
+                return address(str(each[0]), port)
+        except ConnectionRefusedError:
+            continue
+        except TimeoutError:
+            silent = f"{where} did not answer within {seconds:.1f} s"
+        except OSError as error:
+            # A machine without IPv6 has no address for ::1, and nothing can listen there.
+            if error.errno not in absent_family() or len(addresses) == 1:
+                silent = silent or f"{where} cannot be reached: {error.strerror or error}"
+    if silent:
+        raise Unverified(silent, "probe")
+    return ""
+
+
+def absent_family() -> tuple[int, ...]:
+    from errno import EADDRNOTAVAIL, EAFNOSUPPORT
+
+    return EADDRNOTAVAIL, EAFNOSUPPORT
+
+
+def connects(family: int, kind: int, protocol: int, where: Any, seconds: float) -> bool:
+    from socket import socket
+
+    line: socket = socket(family, kind, protocol)
+    try:
+        line.settimeout(seconds)
+        line.connect(where)
+        # The system may give the very port that is asked for as our own end: a socket that talks to itself.
+        return bool(line.getsockname() != line.getpeername())
+    finally:
+        line.close()
+
+
+def sockets() -> Iterator[tuple[int, int]] | None:
+    """(port, inode) of every TCP socket of this machine that listens; None where the system does not tell."""
+    rows: list[str] = []
+    for path in TABLES:
+        try:
+            with open(path, encoding="ascii", errors="replace") as file:
+                rows += file.read(LARGEST).split("\n")[1:]
+        except OSError:
+            if path == TABLES[0]:
+                return None  # without IPv6 there is no second table
+    return listening(rows)
+
+
+def listening(rows: list[str]) -> Iterator[tuple[int, int]]:
+    for row in rows:
+        words = row.split()
+        if len(words) > 9 and words[3] == LISTENING:
+            yield int(words[1].rpartition(":")[2], 16), int(words[9])
+
+
+def identity(host: str, port: int) -> list[int] | None:
+    """The inodes of the sockets that listen at a port of this machine, sorted: another server has others. None
+    where nobody tells."""
+    if host.lower() not in LOOPBACK and not host.startswith("127."):
+        return None
+    found = sockets()
+    return None if found is None else sorted(inode for number, inode in found if number == port)
+
+
+def near(port: int, above: int) -> list[int]:
+    """The ports next above one at which something listens: where a server goes that finds its own taken."""
+    return sorted({number for number, _ in sockets() or () if port < number <= port + above})
