@@ -36,7 +36,7 @@ def test_from_nothing_to_a_hook_that_is_asked(person: Any) -> None:
     text = read(person.contract).decode()
     assert text.startswith("# yaml-language-server: $schema=truecall.schema.json\n")
     assert json.loads(read(os.path.join(person.root, "truecall.schema.json")))["$schema"]
-    assert "use: [files, mcp, self]" in text and "mode" not in text
+    assert "use: [files, shell, gates, mcp, self, python]" in text and "mode" not in text
     assert run(person, "lint").startswith("1 file checked: 0 errors, 0 warnings")
     assert set(json.loads(read(home(person, USER["claude-code"])))["hooks"]) == EVENTS["claude-code"]
     assert "0 errors, 0 warnings" in run(person, "doctor")
@@ -61,8 +61,8 @@ def test_the_example_is_right_when_its_marks_are_taken_away(kind: str) -> None:
 
 
 @pytest.mark.parametrize("name, kind, words", [
-    ("compose.yaml", "Docker", "docker compose up"), ("package.json", "Node", "npm install"),
-    ("Cargo.toml", "Rust", "cargo build"), ("go.mod", "Go", "go get"), (".git/HEAD", "git", "git push"),
+    ("compose.yaml", "Docker", "docker compose up"), ("package.json", "Node", "npm run build"),
+    ("Cargo.toml", "Rust", "cargo build"), ("go.mod", "Go", "go get"), (".git/HEAD", "git", "make release"),
     ("README", "of no kind that is known", "save_note"),
 ])  # fmt: skip
 def test_the_example_fits_the_project(person: Any, name: str, kind: str, words: str) -> None:

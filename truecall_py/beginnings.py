@@ -10,7 +10,9 @@ from truecall_py import installs
 from truecall_py.installs import USER
 
 SCHEMA = "truecall.schema.json"
-PACKS = ("files", "mcp", "self")
+PACKS = ("files", "shell", "gates", "mcp", "self")
+# Packs for a kind of project.
+FITTING = {"git": "git", "Python": "python", "Node": "node"}
 PROGRAMS = {
     "claude-code": "claude", "cline": "cline", "codex": "codex", "copilot-cli": "copilot", "gemini-cli": "gemini",
     "opencode": "opencode", "qwen-code": "qwen",
@@ -38,44 +40,39 @@ EXAMPLES = {
     post: {http_status: {url: "http://localhost:8080/health", status: 200}}
     within: 10s
 """),
-    "Python": ("a test run that collected nothing is no success", """\
-  - id: tests-were-run
+    "Python": ("a report that tests wrote counts, if it is of this run", """\
+  - id: tests-counted
     kind: shell
-    when: {args.command: {runs: "pytest *"}}
-    post: {result: {of: text, not_contains: "no tests ran"}}
-    remedy: name tests that exist, and run them
+    when: {args.command: {runs: "pytest * &&"}}
+    post: {tests: {report: "{{project}}/report.xml", collected: 1}}
+    remedy: run the tests with --junitxml=report.xml
 """),
-    "Node": ("what was installed is there", """\
-  - id: packages-installed
+    "Node": ("a build leaves something behind", """\
+  - id: bundle-built
     kind: shell
-    when: {args.command: {runs: "npm install *"}}
-    post: {file_exists: {path: "{{project}}/node_modules", type: dir}}
+    when: {args.command: {runs: "npm run build &&"}}
+    post: {files: {glob: "{{project}}/dist/*.js", newer_than: call}}
 """),
     "Rust": ("a build leaves something behind", """\
   - id: build-made
     kind: shell
     when: {args.command: {runs: "cargo build *"}}
+    vacuous: ok
     post: {file_exists: {path: "{{project}}/target", type: dir}}
 """),
     "Go": ("what was downloaded is written down", """\
   - id: sums-written
     kind: shell
     when: {args.command: {runs: "go get *"}}
+    vacuous: ok
     post: {file_exists: {path: "{{project}}/go.sum", min_size: 1}}
 """),
-    GIT: ("the remote has the commit", """\
-  - id: branch-pushed
+    GIT: ("a release leaves a clean tree, and the remote has the commit", """\
+  - id: released
     kind: shell
-    when: {args.command: {runs: "git push"}}
-    post:
-      - command:
-          run:
-            - sh
-            - -c
-            - 'at=$(git ls-remote --exit-code origin "refs/heads/$(git branch --show-current)") || exit 126;
-              case $at in "$(git rev-parse HEAD)"*) ;; *) exit 1 ;; esac'
+    when: {args.command: {runs: "make release &&"}}
+    post: {git: {clean: tracked, pushed: true}}
     timeout: 10s
-    repeat: safe
 """),
     "": ("a note that was saved is there", """\
   - id: note-saved
@@ -120,7 +117,8 @@ def contract_file(found: list[str], observe: bool) -> str:
     ]
     if observe:
         lines.append("mode: observe  # the person is told, the agent is not; without this line it is corrected")
-    lines += [f"use: [{', '.join(PACKS)}]", "", f"# An example{f' for {kind}' if kind else ''}: {about}. Take the",
+    packs = [*PACKS, *(FITTING[each] for each in found if each in FITTING)]
+    lines += [f"use: [{', '.join(packs)}]", "", f"# An example{f' for {kind}' if kind else ''}: {about}. Take the",
               "# marks away to have it checked; truecall schema prints all that a contract may say.",
               "# contracts:"]  # fmt: skip
     return "\n".join([*lines, *(f"# {line}" for line in example.rstrip("\n").split("\n"))]) + "\n"

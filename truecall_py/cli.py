@@ -28,6 +28,11 @@ COMMANDS = {
     "install": "Register the hook with a client.",
     "uninstall": "Take the hook out of a client's settings.",
     "doctor": "Prove that the hook works, and say what would keep it from that.",
+    "last": "Why was the agent stopped? The newest refuted call, with its evidence.",
+    "log": "List what the hook was told, or show one call in full.",
+    "stats": "Count false claims, and what agents did after a correction.",
+    "off": "Switch truecall off for a while.",
+    "on": "Switch it on again.",
 }
 
 

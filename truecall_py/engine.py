@@ -84,7 +84,8 @@ def condition(
 def captured(pattern: str, command: str, facts: Facts, before: bool) -> list[dict[str, str]]:
     """What a `runs` pattern captures of a command; nothing where it does not match."""
     program = pattern.partition(" ")[0]
-    if program.isalnum() and program not in command:
+    redirects = " > " in pattern or " >> " in pattern
+    if (program.isalnum() and program not in command) or (redirects and ">" not in command):
         return []  # without loading the parser
     from truecall_py.runs import runs
 
@@ -210,7 +211,7 @@ def verdict(
     if application and application.file:
         subject = application.file.path
     elif application and application.match:
-        subject = ", ".join(value for name, value in application.match.items() if name != "directory")
+        subject = ", ".join(value[:200] for name, value in application.match.items() if name != "directory")
     said = ABSENT if state == VERIFIED else reported(call, world)
     return Verdict(
         contract.id, state, claim(state, str(said)), outcomes, contract.source, plain.get("mode", "enforce"),

@@ -1,0 +1,173 @@
+"""How `log` and `last` show calls: in a list, in full, as plain data. Shows; decides nothing."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from typing import Any
+
+import click
+
+from truecall_py import calls
+from truecall_py.calls import Call
+from truecall_py.commands.times import local, spoken
+from truecall_py.ledger import ENDED, REFUSED, REQUESTED, SETTLED, WAITING, Event
+from truecall_py.masking import harmless
+from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED
+
+COLOURS = {VERIFIED: "green", REFUTED: "red", UNVERIFIED: "yellow", calls.PENDING: "yellow", REFUSED: "red"}
+NAMES = {"": "no contract"}
+
+
+def width() -> int:
+    """Letters a line may have: the terminal's, between 60 and 160; 80 where there is none."""
+    return max(60, min(shutil.get_terminal_size().columns, 160)) if sys.stdout.isatty() else 80
+
+
+def fitting(text: str, room: int) -> str:
+    """One line, harmless, cut at its end where it is longer than the room for it."""
+    plain = harmless(text.replace("\n", " "))
+    return plain if len(plain) <= room else plain[: max(0, room - 3)] + "..."
+
+
+def word(state: str, room: int = 0) -> str:
+    """A state in its colour, padded to `room`."""
+    name = NAMES.get(state, state)
+    return click.style(name, fg=COLOURS.get(state)) + " " * max(0, room - len(name))
+
+
+def line(call: Call) -> None:
+    """A call in one line, and one for each verdict that is not verified."""
+    room = width()
+    head = f"{local(call.at)}  "
+    about = f"{call.tool}  {call.call}"
+    click.echo(head + word(call.state, 12) + fitting(about, room - len(head) - 12))
+    for each in call.verdicts:
+        if each.get("state") != VERIFIED:
+            observed = " (observe)" if each.get("mode") == "observe" else ""
+            said = f"{each.get('contract', '')}{observed}: {outcome(each)}: {each.get('found', '')}"
+            click.echo("    " + fitting(said, room - 4))
+
+
+def outcome(verdict: dict[str, Any]) -> str:
+    state, found = str(verdict.get("state", "")), str(verdict.get("outcome", ""))
+    return found if found and found != "unknown" else state
+
+
+def full(call: Call, every: list[Call]) -> None:
+    """Everything that is known of one call; `every` are the calls of its session."""
+    first = call.first
+    click.echo(f"{click.style(fitting(call.call, 60), bold=True)}  {word(call.state)}")
+    row("tool", call.tool)
+    row("session", f"{call.session} ({first.harness or 'harness not told'})")
+    for name, value in (("turn", first.turn), ("agent", first.agent), ("folder", call.cwd)):
+        if value:
+            row(name, value)
+    for number, (name, value) in enumerate(call.args.items()):
+        row("" if number else "arguments", f"{name}: {value}")
+    for each in call.events:
+        for at, said in happened(each, call):
+            row(at, said)
+    if call.state == calls.RUNNING:
+        row("", "no end was told: it runs, was denied, or the session ended")
+    verdicts(call)
+    attempt(call)
+    what, other = calls.after(call, every)
+    if call.corrected or call.state == REFUSED:
+        row("then", next_words(call, what, other))
+
+
+def row(name: str, value: str) -> None:
+    click.echo(f"  {name:<10} {fitting(value, max(width(), 80) - 13)}")
+
+
+def wrapped(name: str, value: str) -> None:
+    """A row that takes as many lines as it needs: evidence is never cut here."""
+    for number, text in enumerate(textwrap.wrap(harmless(value), width() - 15) or [""]):
+        click.echo(f"    {'' if number else name:<10} {text}")
+
+
+def happened(event: Event, call: Call) -> list[tuple[str, str]]:
+    """(time of day, what happened) of one event."""
+    at = local(event.at).split()[1] if event.at else ""
+    if event.event == REQUESTED:
+        return [(at, f"requested, {local(event.at)}")]
+    if event.event == WAITING:
+        return [(at, "waited for the user's permission")]
+    if event.event == REFUSED:
+        return [(at, f"refused by truecall before it ran: {event.data.get('why', 'its route rests')}")]
+    if event.event == SETTLED:
+        by = event.data.get("by")
+        return [(at, f"settled{f' by {by}' if by else ''}: {NAMES.get(event.state, event.state)}")]
+    if event.event != ENDED:
+        return [(at, event.event)]
+    took = f" after {spoken(call.ended - call.began)}" if call.began is not None and call.ended is not None else ""
+    code = event.data.get("exit_code")
+    said = f"ended{took}, reported {event.data.get('reported') or 'nothing'}"
+    said += f", exit code {code}" if code is not None else ""
+    said += ", in the background" if event.data.get("background") else ""
+    judged = event.data.get("seconds")
+    return [(at, said), *([("", f"judged in {spoken(float(judged))}")] if isinstance(judged, (int, float)) else [])]
+
+
+def verdicts(call: Call) -> None:
+    for each in call.verdicts:
+        observed = "  (observe: the agent was not told)" if each.get("mode") == "observe" else ""
+        told = outcome(each)
+        more = f"  {told}" if told != each.get("state") else ""
+        source = f"  {fitting(str(each['source']), 40)}" if each.get("source") else ""
+        name = fitting(str(each.get("contract", "")), 40)
+        click.echo(f"  {word(str(each.get('state', '')), 10)} {name}{more}{source}{observed}")
+        if each.get("subject"):
+            wrapped("about", str(each["subject"]))
+        if each.get("expected"):
+            wrapped("expected", str(each["expected"]))
+        if each.get("found"):
+            wrapped("because" if each.get("state") == UNVERIFIED else "found", str(each["found"]))
+
+
+def attempt(call: Call) -> None:
+    """Which attempt it was, what was another since the one before, and what the agent was ordered to do."""
+    number, changed = call.data.get("attempt"), call.data.get("changed")
+    if number:
+        since = ""
+        if isinstance(changed, (list, tuple)):
+            what = f"changed: {', '.join(map(str, changed))}" if changed else "nothing changed"
+            since = f"; since the attempt before, {what}"
+        row("attempt", f"{number}{since}")
+    if call.data.get("order"):
+        kind = f", class {call.data['kind']}" if call.data.get("kind") else ""
+        row("order", f"{call.data['order']} ({call.data.get('form', 'told')}{kind})")
+
+
+def next_words(call: Call, what: str, other: Call | None) -> str:
+    if other is None:
+        return "nothing more about it in this session"
+    ended = call.ended if call.ended is not None else call.first.at
+    state = NAMES.get(other.state, other.state)
+    return f"{what}: {other.tool} {other.call}, {state}, {spoken(other.at - ended)} later"
+
+
+def plain(call: Call, every: list[Call] | None = None) -> dict[str, Any]:
+    """A call as data, under keys that stay. Times are in seconds since the epoch."""
+    data = call.data
+    found: dict[str, Any] = {
+        "session": call.session, "call": call.call, "harness": call.harness, "turn": call.first.turn,
+        "agent": call.first.agent, "tool": call.tool, "state": call.state or None, "reported": call.reported or None,
+        "began": call.began, "ended": call.ended, "args": call.args, "verdicts": list(call.verdicts),
+        "attempt": data.get("attempt"), "changed": data.get("changed"), "class": data.get("kind"),
+        "order": data.get("order"), "form": data.get("form"),
+    }  # fmt: skip
+    if every is not None:
+        found["events"] = [
+            {"event": each.event, "at": each.at, "state": each.state or None, "data": each.data}
+            for each in call.events
+        ]
+        what, other = calls.after(call, every)
+        found["then"] = {"what": what, "call": other.call, "state": other.state or None} if other else {"what": what}
+    return found
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
