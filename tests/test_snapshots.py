@@ -11,7 +11,7 @@ import pytest
 from conftest import PATIENCE, RUN
 
 from truecall_py import snapshots
-from truecall_py.snapshots import find, keep, place
+from truecall_py.snapshots import Snapshot, find, keep, place
 
 CHANGED = """\
 version: 1
@@ -183,7 +183,8 @@ def test_parallel_calls_share_nothing(project, harness):
     assert forms == ["append", "silent"] * 10
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"at": 1, "cwd": null}', '{"at":1,"cwd":null,"facts":{', "\0" * 50])
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"at":1.0,"cwd":null,"facts":[]}', '{"at":1.0,"cwd":5,"facts":{}}',
+                                    '{"at":"1","cwd":null,"facts":{}}', '{"at": 1, "cwd": null}', '{"at":1,"cwd":null,"facts":{', "\0" * 50])  # fmt: skip
 def test_a_damaged_snapshot_is_none(project, harness, damage):
     """What cannot be read is no look; the verdict is the one without."""
     project.trust(CHANGED)
@@ -221,19 +222,20 @@ def test_ids_become_names_that_stay_in_their_folder(tmp_path):
     state = str(tmp_path)
     ids = ["a", "../../a", "a/b", "ü", "a" * 500, "x" * 128, ".", "\ud800", "a\0b"]
     for number, name in enumerate(ids):
-        assert keep(state, name, name, float(number), "/", {"k": number})
+        assert keep(state, name, name, Snapshot(float(number), "/", {"k": number}))
     for number, name in enumerate(ids):
         found = find(state, name, name)
         assert found is not None and found.facts == {"k": number}
         assert os.path.dirname(place(state, name, name)[0]) == os.path.join(state, "snapshots")
-    assert not keep(state, "", "a", 1.0, "/", {}) and not keep(state, "a", "", 1.0, "/", {})
+    empty = Snapshot(1.0, "/", {})
+    assert not keep(state, "", "a", empty) and not keep(state, "a", "", empty)
     assert find(state, "", "") is None
 
 
 def test_what_is_too_large_is_left_out(tmp_path, monkeypatch):
     """A snapshot is bounded; a fact that was left out is one that nobody saw."""
     monkeypatch.setattr(snapshots, "LARGEST", 100)
-    assert keep(str(tmp_path), "s", "c", 1.0, None, {"a": "x" * 50, "b": "y" * 60, "c": 1})
+    assert keep(str(tmp_path), "s", "c", Snapshot(1.0, None, {"a": "x" * 50, "b": "y" * 60, "c": 1}))
     found = find(str(tmp_path), "s", "c")
     assert found is not None and set(found.facts) == {"a"}
 
@@ -242,12 +244,12 @@ def test_old_snapshots_are_cleared_and_running_ones_kept(tmp_path):
     """A day later a new session takes the place of the old ones; what is younger stays."""
     state = str(tmp_path)
     for session in ("old", "young"):
-        assert keep(state, session, "c", time.time(), None, {})
+        assert keep(state, session, "c", Snapshot(time.time(), None, {}))
     folder, name = place(state, "old", "c")
     past = time.time() - 2 * snapshots.KEPT
     os.utime(os.path.join(folder, name + ".json"), (past, past))
     os.utime(folder, (past, past))
-    assert keep(state, "new", "c", time.time(), None, {})
+    assert keep(state, "new", "c", Snapshot(time.time(), None, {}))
     assert not os.path.exists(folder) and find(state, "young", "c") is not None
 
 
@@ -257,9 +259,9 @@ def test_a_call_is_alone_unless_another_about_the_same_fact_overlaps(tmp_path):
     params = {"path": "x"}
     fact = {snapshots.key("files", "/w", params): 1}
     now = time.time()
-    keep(state, "s", "first", now - 50, None, fact)
+    keep(state, "s", "first", Snapshot(now - 50, None, fact))
     first = find(state, "s", "first")
-    keep(state, "s", "mine", now, None, fact)
+    keep(state, "s", "mine", Snapshot(now, None, fact))
     mine = find(state, "s", "mine")
     assert first is not None and mine is not None
     assert not mine.alone("files", "/w", params)  # the first one has not ended
@@ -267,7 +269,78 @@ def test_a_call_is_alone_unless_another_about_the_same_fact_overlaps(tmp_path):
     done = os.path.join(first.folder, "first.done")
     os.utime(done, (now - 10, now - 10))
     assert mine.alone("files", "/w", params)
-    keep(state, "s", "other", now, None, {snapshots.key("files", "/w", {"path": "y"}): 1})
+    keep(state, "s", "other", Snapshot(now, None, {snapshots.key("files", "/w", {"path": "y"}): 1}))
     assert mine.alone("files", "/w", params)
-    keep(state, "s", "same", now + 1, None, fact)
+    keep(state, "s", "same", Snapshot(now + 1, None, fact))
     assert not mine.alone("files", "/w", params)
+
+
+@pytest.mark.parametrize(("turn", "agent", "between", "alone"), [
+    ("t1", "", False, False), ("t0", "", False, True), ("t1", "", True, True), ("t1", "sub", False, False),
+    ("t0", "sub", True, False),
+])  # fmt: skip
+def test_a_call_that_nobody_told_the_end_of_is_over_at_last(tmp_path, turn, agent, between, alone):
+    """One that a person refused never ends for the hook: a later turn, or a call in between that ended, tells."""
+    state, params, now = str(tmp_path), {"path": "x"}, time.time()
+    fact = {snapshots.key("files", "/w", params): 1}
+    keep(state, "s", "refused", Snapshot(now - 50, None, fact, agent, turn))
+    if between:
+        keep(state, "s", "between", Snapshot(now - 40, None, {}, "", "t1"))
+        made = find(state, "s", "between")
+        snapshots.ended(made)
+        os.utime(os.path.join(made.folder, "between.done"), (now - 30, now - 30))
+    keep(state, "s", "mine", Snapshot(now, None, fact, "", "t1"))
+    assert find(state, "s", "mine").alone("files", "/w", params) is alone
+
+
+def test_a_verdict_by_what_changed_is_no_calls_alone_while_another_ran(project, harness):
+    """Of two calls at once about the same, one did the work: neither is called done, and neither a lie."""
+    project.trust(CHANGED)
+    first, second = (project.mcp(harness, tool_use_id=f"toolu_{number}") for number in (1, 2))
+    for payload in (first, second):
+        project.hook(before(payload), harness, "PreToolUse")
+    project.write("notes/a.md", "hello")
+    for payload in (first, second):
+        answer = project.hook(payload, harness)
+        assert answer.form == "append" and "another call about the same ran at the same time" in answer.text
+
+
+def test_an_id_that_comes_again_is_another_call(project, harness):
+    """What was seen before the first call is nothing to the second one under the same id."""
+    project.trust(CHANGED)
+    payload = project.mcp(harness)
+    project.hook(before(payload), harness, "PreToolUse")
+    project.write("notes/a.md", "hello")
+    assert project.hook(payload, harness).form == "silent"
+    project.hook(before(payload), harness, "PreToolUse")
+    assert "it was so before the call already" in project.hook(payload, harness).text
+
+
+def test_clearing_follows_no_link_and_removes_nothing_foreign(tmp_path):
+    """A link in the place of a session's folder leads to somebody else's files."""
+    state, foreign = str(tmp_path / "state"), tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "old.json").write_text("x")
+    past = time.time() - 2 * snapshots.KEPT
+    os.makedirs(os.path.join(state, "snapshots", "real"))
+    (tmp_path / "state/snapshots/real/notes.txt").write_text("x")
+    os.symlink(foreign, os.path.join(state, "snapshots", "old"))
+    for path in (foreign / "old.json", foreign, tmp_path / "state/snapshots/real"):
+        os.utime(path, (past, past))
+    os.utime(os.path.join(state, "snapshots", "old"), (past, past), follow_symlinks=False)
+    assert keep(state, "new", "c", Snapshot(time.time(), None, {}))
+    assert (foreign / "old.json").exists() and (tmp_path / "state/snapshots/real/notes.txt").exists()
+    os.symlink(foreign, os.path.join(state, "snapshots", "mine"))
+    assert not keep(state, "mine", "c", Snapshot(time.time(), None, {}))
+    assert sorted(os.listdir(foreign)) == ["old.json"]
+
+
+def test_a_pipe_beside_the_snapshots_is_not_waited_for(project, harness):
+    """What is no file of ours is none of the snapshots, however it is named."""
+    project.trust(CHANGED)
+    payload = project.mcp(harness)
+    project.hook(before(payload), harness, "PreToolUse")
+    (path,) = kept(project)
+    os.mkfifo(os.path.join(os.path.dirname(path), "pipe.json"))
+    project.write("notes/a.md", "hello")
+    assert project.hook(payload, harness).form == "silent"

@@ -132,7 +132,7 @@ def seen(harness: ModuleType, call: ToolCall, options: Options, ends: float) -> 
         if snapshot is not None:
             from truecall_py.snapshots import keep
 
-            keep(state, call.session, call.call_id, snapshot.at, snapshot.cwd, snapshot.facts)
+            keep(state, call.session, call.call_id, snapshot)
 
 
 def judged_by(

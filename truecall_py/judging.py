@@ -106,7 +106,7 @@ def look_before(
     at = time.time()
     starts = Snapshot(at, call.cwd, {})
     found = facts(wanted, started(call, starts), Moment(min(ends, time.monotonic() + PATIENCE), at, session))
-    return None if found is None else Snapshot(at, call.cwd, found)
+    return None if found is None else Snapshot(at, call.cwd, found, call.agent, call.turn)
 
 
 def applies(contract: Contract, call: ToolCall, moment: Moment) -> bool:

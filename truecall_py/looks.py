@@ -144,7 +144,17 @@ def checked(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
         return Outcome("", UNVERIFIED, why.expected or check.expect(params), why.why, why.cause)
     if not isinstance(outcome, Outcome) or outcome.state not in RANK:
         raise Unverified(f"{spec.name} answered {type(outcome).__name__} instead of an outcome", "truecall")
+    by_before = outcome.state == VERIFIED and told_by_before(check, spec.params, outcome)
+    if by_before and not facts.world.alone(spec.name, params):
+        doubt = f"{outcome.found}, and another call about the same ran at the same time"
+        return Outcome("", UNVERIFIED, outcome.expected, doubt, "probe")
     return outcome
+
+
+def told_by_before(check: ModuleType, params: dict[str, Any], outcome: Outcome) -> bool:
+    """Whether a verification rests on what changed since before the call: then it may be another call's doing."""
+    needs = getattr(check, "needs_before", None)
+    return outcome.effect == NEW or bool(needs is not None and needs(params))
 
 
 def asked(check: ModuleType, given: dict[str, Any], facts: Facts) -> dict[str, Any]:

@@ -9,6 +9,7 @@ says when the call had ended.
 from __future__ import annotations
 
 import os
+import stat as modes
 
 from truecall_py.digest import sha256
 from truecall_py.records import record
@@ -29,11 +30,14 @@ PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 @record(frozen=True)
 class Snapshot:
     """The world before one call: `at` is the time in seconds since the epoch, `cwd` the folder in which the call
-    started (None: not said), `facts` what was seen, by `key`; `folder` and `name` say where it is kept."""
+    started (None: not said), `facts` what was seen, by `key`; `agent` and `turn` are those of the call; `folder` and
+    `name` say where it is kept."""
 
     at: float
     cwd: str | None
     facts: dict[str, Any]
+    agent: str = ""
+    turn: str = ""
     folder: str = ""
     name: str = ""
 
@@ -50,9 +54,27 @@ class Snapshot:
             path = os.path.join(self.folder, name)
             ended = changed(path.removesuffix(SUFFIX) + DONE)
             other = read(path) if ended is None or ended >= self.at else None
-            if other is not None and wanted in other.facts:
+            if other is not None and wanted in other.facts and (ended is not None or not self.outlived(other)):
                 return False
         return True
+
+    def outlived(self, other: Snapshot) -> bool:
+        """Whether a call that nobody told the end of (a person refused it, or its client tells of no failure) is over
+        all the same: it was of another turn of the same agent, or a call that was announced after it had ended
+        before this one was announced. A model waits for all calls of a batch."""
+        if other.at >= self.at or other.agent != self.agent:
+            return False
+        if other.turn != self.turn:
+            return True
+        for name in entries(self.folder):
+            path = os.path.join(self.folder, name)
+            ended = changed(path.removesuffix(SUFFIX) + DONE) if name.endswith(SUFFIX) else None
+            if ended is None or ended > self.at:
+                continue
+            between = read(path)
+            if between is not None and between.agent == self.agent and other.at < between.at < self.at:
+                return True
+        return False
 
 
 def key(check: str, base: str | None, params: dict[str, Any]) -> str:
@@ -88,17 +110,24 @@ def changed(path: str) -> float | None:
 
 
 def read(path: str) -> Snapshot | None:
+    """The snapshot in a file; None for anything that this program would not have written."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        data = b""
+        found = os.fstat(descriptor)
+        if not modes.S_ISREG(found.st_mode) or found.st_size > 2 * LARGEST:
+            return None
+        pieces = []
         while piece := os.read(descriptor, 1 << 20):
-            data += piece
-        plain = loads(data.decode(), own=True)
-        return Snapshot(float(plain["at"]), plain["cwd"], plain["facts"])
-    except (OSError, Refused, ValueError, LookupError, TypeError):
+            pieces.append(piece)
+        plain = loads(b"".join(pieces).decode(), own=True)
+        at, cwd, facts = plain["at"], plain["cwd"], plain["facts"]
+        if not isinstance(at, float) or not isinstance(facts, dict) or not isinstance(cwd, (str, type(None))):
+            return None
+        return Snapshot(at, cwd, facts, str(plain.get("agent", "")), str(plain.get("turn", "")))
+    except (OSError, Refused, ValueError, LookupError, TypeError, AttributeError):
         return None
     finally:
         os.close(descriptor)
@@ -110,40 +139,66 @@ def find(state: str, session: str, call: str) -> Snapshot | None:
         return None
     folder, name = place(state, session, call)
     found = read(os.path.join(folder, name + SUFFIX))
-    return None if found is None else Snapshot(found.at, found.cwd, found.facts, folder, name)
+    return None if found is None else Snapshot(**{**found.__dict__, "folder": folder, "name": name})
 
 
-def keep(state: str, session: str, call: str, at: float, cwd: str | None, facts: dict[str, Any]) -> bool:
-    """Writes the snapshot of a call, unless there is one: the first look is the one from before. False where it
-    could not be kept."""
+def keep(state: str, session: str, call: str, snapshot: Snapshot) -> bool:
+    """Writes the snapshot of a call, unless there is one of a call that has not ended: the first look is the one from
+    before. False where it could not be kept."""
     if not session or not call:
         return False
     folder, name = place(state, session, call)
-    text = dumps({"at": at, "cwd": cwd, "facts": bounded(facts)})
+    text = dumps({"at": float(snapshot.at), "cwd": snapshot.cwd, "agent": snapshot.agent, "turn": snapshot.turn,
+                  "facts": bounded(snapshot.facts)})  # fmt: skip
+    draft = os.path.join(folder, f"{name}-{os.getpid()}{DRAFT}")
     try:
-        new = not os.path.isdir(folder)
-        os.makedirs(folder, 0o700, exist_ok=True)
-        if new:
-            clear(os.path.dirname(folder), at - KEPT)
-        elif len(entries(folder)) > MANY:
-            clear_session(folder, at - 3600.0)
-        draft = os.path.join(folder, f"{name}-{os.getpid()}{DRAFT}")
+        made = ready(folder, snapshot.at)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            data = text.encode()
-            while data:
-                data = data[os.write(descriptor, data) :]
-        finally:
-            os.close(descriptor)
-        try:
-            os.link(draft, os.path.join(folder, name + SUFFIX))
-        except FileExistsError:
-            pass
-        finally:
-            os.unlink(draft)
     except OSError:
         return False
+    try:
+        data = text.encode()
+        while data:
+            data = data[os.write(descriptor, data) :]
+        put(draft, os.path.join(folder, name))
+    except OSError:
+        made = False
+    finally:
+        os.close(descriptor)
+        forget(draft)
+    return made
+
+
+def ready(folder: str, at: float) -> bool:
+    """Makes the folder of a session, and room in it. Raises OSError for one that is not ours to write in."""
+    try:
+        found = os.lstat(folder)
+    except FileNotFoundError:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        clear(os.path.dirname(folder), at - KEPT)
+        found = os.lstat(folder)
+    if not modes.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise NotADirectoryError(20, "it is not a folder of ours", folder)
+    if len(entries(folder)) > MANY:
+        clear_session(folder, at - 3600.0)
     return True
+
+
+def put(draft: str, stem: str) -> None:
+    """Gives the draft its name. An earlier call under the same id that has ended makes way. Raises OSError."""
+    try:
+        os.link(draft, stem + SUFFIX)
+    except FileExistsError:
+        if changed(stem + DONE) is not None:
+            os.replace(draft, stem + SUFFIX)
+            os.unlink(stem + DONE)
+
+
+def forget(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
 
 
 def bounded(facts: dict[str, Any]) -> dict[str, Any]:
@@ -167,25 +222,22 @@ def ended(snapshot: Snapshot) -> None:
 
 
 def clear_session(folder: str, before: float) -> None:
-    """Removes what is older than `before` (seconds since the epoch) from one session."""
+    """Removes our own files that are older than `before` (seconds since the epoch) from one session."""
     for name in entries(folder):
         path = os.path.join(folder, name)
         when = changed(path)
-        if when is not None and when < before:
-            try:
-                os.unlink(path)
-            except OSError:
-                continue
+        if name.endswith((SUFFIX, DONE, DRAFT)) and when is not None and when < before:
+            forget(path)
 
 
 def clear(root: str, before: float) -> None:
-    """Removes sessions in which nothing happened since `before`."""
+    """Removes sessions in which nothing happened since `before`. A link is nobody's session."""
     for name in entries(root):
         folder = os.path.join(root, name)
-        when = changed(folder)
-        if when is not None and when < before:
-            clear_session(folder, before)
-            try:
+        try:
+            found = os.lstat(folder)
+            if modes.S_ISDIR(found.st_mode) and found.st_mtime < before:
+                clear_session(folder, before)
                 os.rmdir(folder)
-            except OSError:
-                continue
+        except OSError:
+            continue
