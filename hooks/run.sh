@@ -26,7 +26,15 @@ Stop | SubagentStop)
 PostToolBatch)
   out=
   if input=$(head -c 33554432); then
-    case $1$input in "claude-code"*'<tool_use_error>'*) ;; "claude-code"*) exit 0 ;; esac
+    case $1$input in
+    "claude-code"*'<tool_use_error>'*) ;;
+    "claude-code"*)
+      # Nothing to judge; the batches are counted only while something rests.
+      rests=${XDG_STATE_HOME:-$HOME/.local/state}/truecall/resting before=
+      for word; do [ "$before" != --state ] || rests=$word/resting; before=$word; done
+      [ -e "$rests" ] || exit 0
+      ;;
+    esac
     out=$(printf '%s\n' "$input" | exec "${TRUECALL_PYTHON:-python3}" -I -S "$here/start.py" "$@" 2>/dev/null)
   else
     false # nothing could be read: the static answer, not silence

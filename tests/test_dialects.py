@@ -265,7 +265,7 @@ def test_copilots_other_form_is_answered_alike(project, failed):
              "cwd": project.root, "tool_name": "notes-save_note", "tool_input": NOTE_ARGS}  # fmt: skip
     plain |= {"error": "no"} if failed else {"tool_result": {"result_type": "success", "text_result_for_llm": "ok"}}
     for registered in ("copilot-cli", "claude-code"):
-        answer = ask(project, registered, plain, event)
+        answer = ask(project, registered, {**plain, "session_id": f"{SESSION}-{registered}"}, event)
         form = appending if failed else replacing
         assert "open a notebook" in words(answer.json)
         assert answer.json == form("copilot-cli", words(answer.json))

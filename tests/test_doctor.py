@@ -79,7 +79,7 @@ def test_the_text_is_one_line_a_check(healthy: Any) -> None:
     edited(home(healthy, USER["claude-code"]), '"timeout": 30', '"timeout": 3')
     out = run(healthy, "doctor", code=1).splitlines()
     assert out[0] == "claude-code" and "contracts" in out and out[-1].startswith("4 errors, 0 warning")
-    assert out[1].startswith("  ok       registered for PostToolUse, PostToolUseFailure, PostToolBatch, PreToolUse  [/")
+    assert out[1].startswith("  ok       registered for PostToolUse, PostToolUseFailure, PostToolBatch, PreToolUse, Stop, ")
     assert "           -> truecall install claude-code" in out
 
 
@@ -122,6 +122,7 @@ def test_a_launcher_of_somebody_elses_kind(healthy: Any) -> None:
     assert "no JSON object" in said(doctor(healthy, "codex", code=1), "error")
     healthy.write(fake, "#!/bin/sh\nsleep 60\n", 0o755)
     edited(path, '"timeout": 30', '"timeout": 1')
+    edited(path, '"timeout": 660', '"timeout": 1')
     assert "within 1 s" in said(doctor(healthy, "codex", code=1), "error")
     healthy.write(fake, "#!/bin/sh\n", 0o644)
     assert f"chmod +x '{fake}'" in said(doctor(healthy, "codex", code=1), "error")
@@ -213,7 +214,10 @@ def test_a_plugin_of_codex(healthy: Any) -> None:
     found = doctor(healthy, code=1)
     assert "PostToolUse answered the canary" in said(found, "ok", "codex")
     assert "nobody trusted it yet" in said(found, "error", "codex")
-    for event, name in (("PostToolUse", "post_tool_use"), ("PreToolUse", "pre_tool_use")):
+    for event, name in (
+        ("PostToolUse", "post_tool_use"), ("PreToolUse", "pre_tool_use"), ("PermissionRequest", "permission_request"),
+        ("Stop", "stop"), ("SubagentStop", "subagent_stop"),
+    ):  # fmt: skip
         group = json.loads(read(os.path.join(root, "hooks", "codex.json")))["hooks"][event][0]
         digest = codex_trust.trusted_hash(event, group, group["hooks"][0])
         key = f"truecall@here:hooks/codex.json:{name}:0:0"  # seen with 0.144.6 and 0.171.0

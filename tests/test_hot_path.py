@@ -25,10 +25,17 @@ STDLIB = {
     "__future__", "time", "select", "_json", "_signal",
 }  # fmt: skip
 ALWAYS = {
-    "truecall_py", "truecall_py.hook", "truecall_py.incoming", "truecall_py.errors", "truecall_py.types", "truecall_py.records",
+    "truecall_py", "truecall_py.hook", "truecall_py.incoming", "truecall_py.alarm", "truecall_py.errors", "truecall_py.types", "truecall_py.records",
     "truecall_py.wire", "truecall_py.world", "truecall_py.harnesses", "truecall_py.harnesses.claude_code",
     "truecall_py.harnesses.content", "truecall_py.places", "truecall_py.trust", "truecall_py.contract",
-    "truecall_py.fields", "truecall_py.globs", "truecall_py.registration",
+    "truecall_py.fields", "truecall_py.globs", "truecall_py.registration", "truecall_py.switch",
+}  # fmt: skip
+# Where something is enforced, the ledger is asked and told: SQLite's own module, and what that itself imports.
+LEDGER = {
+    "_sqlite3", "_functools", "_operator", "_collections", "collections", "functools", "itertools", "keyword",
+    "operator", "reprlib", "types", "_sha256", "_sha2",
+    "truecall_py.ledger", "truecall_py.memory", "truecall_py.remembering", "truecall_py.budgets",
+    "truecall_py.notices", "truecall_py.digest", "truecall_py.masking",
 }  # fmt: skip
 CODEX = {"truecall_py.harnesses.codex", "truecall_py.harnesses.patch"}
 # What the adapters of the other clients share, beside their own module.
@@ -44,7 +51,7 @@ JUDGED = {
     "truecall_py.masking",  # the expected text is quoted in the outcome
     "truecall_py.snapshots", "truecall_py.digest",  # was it there before the call?
 }  # fmt: skip
-TOLD = {"truecall_py.policy", "truecall_py.wording"}
+TOLD = {"truecall_py.policy", "truecall_py.wording", "truecall_py.standing", "truecall_py.unsettled"}
 NEVER = {
     "click", "rich", "yaml", "jsonschema", "re", "json", "dataclasses", "typing", "pathlib", "subprocess", "logging",
     "enum", "hashlib", "importlib.metadata", "argparse", "inspect", "collections", "functools", "contextlib",
@@ -73,8 +80,8 @@ def test_a_call_that_no_contract_names(project, harness, allowed):
     project.trust()
     modules, out = loaded(project, project.bash("ls", harness), harness)
     assert not out
-    assert not modules & NEVER
-    assert modules <= allowed, modules - allowed
+    assert not modules & (NEVER - LEDGER)
+    assert modules <= allowed | LEDGER, modules - allowed - LEDGER
 
 
 def test_a_call_without_any_contract_file(project, harness, allowed):
@@ -89,8 +96,8 @@ def test_only_the_senders_own_adapter_is_loaded(project, name):
     project.trust()
     modules, out = loaded(project, ran(project, name, command="ls"), name)
     own = {f"truecall_py.harnesses.{name.replace('-', '_')}", *SHARED[name]}
-    assert not out and not modules & NEVER
-    assert modules <= STDLIB | (ALWAYS - {"truecall_py.harnesses.claude_code"}) | own, modules
+    assert not out and not modules & (NEVER - LEDGER)
+    assert modules <= STDLIB | LEDGER | (ALWAYS - {"truecall_py.harnesses.claude_code"}) | own, modules
 
 
 def test_a_call_that_kept_its_contract(project, harness, allowed):
@@ -99,8 +106,8 @@ def test_a_call_that_kept_its_contract(project, harness, allowed):
     project.write("notes/a.md", "hello")
     modules, out = loaded(project, project.mcp(harness), harness)
     assert not out
-    assert not modules & NEVER
-    assert modules <= allowed | JUDGED, modules - allowed - JUDGED
+    assert not modules & (NEVER - LEDGER)
+    assert modules <= allowed | LEDGER | JUDGED, modules - allowed - LEDGER - JUDGED
 
 
 def test_the_look_before_a_call(project, harness, allowed):
@@ -108,12 +115,12 @@ def test_the_look_before_a_call(project, harness, allowed):
     project.trust()
     payload = {key: value for key, value in project.mcp(harness).items() if key != "tool_response"}
     modules, out = loaded(project, {**payload, "hook_event_name": "PreToolUse"}, harness)
-    assert not out and not modules & NEVER
-    look = {"truecall_py.beforehand", "_sha256", "_sha2"}
-    assert modules <= allowed | JUDGED | look, modules - allowed - JUDGED
+    assert not out and not modules & (NEVER - LEDGER)
+    look = {"truecall_py.beforehand", "truecall_py.unsettled", "_sha256", "_sha2"}
+    assert modules <= allowed | LEDGER | JUDGED | look, modules - allowed - LEDGER - JUDGED
     other = {**payload, "hook_event_name": "PreToolUse", "tool_name": "mcp__other__tool"}
     modules, out = loaded(project, other, harness)
-    assert not out and modules <= allowed, modules - allowed
+    assert not out and modules <= allowed | LEDGER, modules - allowed - LEDGER
 
 
 def test_a_call_that_is_corrected(project, harness, allowed):
@@ -121,8 +128,8 @@ def test_a_call_that_is_corrected(project, harness, allowed):
     project.trust()
     modules, out = loaded(project, project.mcp(harness), harness)
     assert b"NOT DONE" in out
-    assert not modules & NEVER
-    assert modules <= allowed | JUDGED | TOLD, modules - allowed - JUDGED - TOLD
+    assert not modules & (NEVER - LEDGER)
+    assert modules <= allowed | LEDGER | JUDGED | TOLD, modules - allowed - LEDGER - JUDGED - TOLD
 
 
 def test_reading_and_shell_contracts_of_other_tools_cost_nothing(project):
@@ -133,4 +140,4 @@ def test_reading_and_shell_contracts_of_other_tools_cost_nothing(project):
         "      - file_exists: {path: a, matches: x}\n"
     )
     modules, out = loaded(project, project.payload("claude-code", "Read", {"file_path": "/x"}))
-    assert not out and modules <= STDLIB | ALWAYS, modules
+    assert not out and modules <= STDLIB | ALWAYS | LEDGER, modules

@@ -36,8 +36,8 @@ PROJECT = {
     "opencode": ".opencode/plugins/truecall.ts", "qwen-code": ".qwen/settings.json",
 }  # fmt: skip
 EVENTS = {
-    "claude-code": {"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"},
-    "codex": {"PreToolUse", "PostToolUse"},
+    "claude-code": {"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop"},
+    "codex": {"PreToolUse", "PostToolUse", "PermissionRequest", "Stop", "SubagentStop"},
     "gemini-cli": {"AfterTool"}, "qwen-code": {"PostToolUse", "PostToolUseFailure"},
     "copilot-cli": {"postToolUse", "postToolUseFailure"},
 }  # fmt: skip
@@ -144,6 +144,7 @@ def test_what_is_registered(person: Any, name: str) -> None:
         assert "matcher" not in group
         handler = group["hooks"][0] if "hooks" in group else group
         key, value_ = TIMEOUT[name]
+        value_ = 660 if event in ("Stop", "SubagentStop") else value_
         assert handler["type"] == "command" and handler[key] == value_
         assert (handler.get("statusMessage") == "truecall checks the result") is (name == "claude-code")
     assert json.loads(text).get("version") == (1 if name == "copilot-cli" else None)
@@ -746,7 +747,7 @@ def test_codex_home_with_a_link(person: Any) -> None:
     link = os.path.join(person.base, "link")
     os.symlink(real, link)
     run(person, "install", "codex", env={"CODEX_HOME": link})
-    events = ("post_tool_use", "pre_tool_use")
+    events = ("post_tool_use", "pre_tool_use", "permission_request", "stop", "subagent_stop")
     assert list(states(os.path.join(real, "config.toml"))) == [f"{real}/hooks.json:{event}:0:0" for event in events]
     run(person, "uninstall", "codex", env={"CODEX_HOME": link})
     assert os.listdir(real) == []

@@ -43,7 +43,7 @@ def test_every_event_is_registered_as_install_does(name: str, path: str) -> None
         assert list(groups[0]) == ["hooks"]
         handler = groups[0]["hooks"][0]
         assert handler["command"] == f'"${{CLAUDE_PLUGIN_ROOT}}/hooks/run.sh" {name} {event}'
-        assert handler["timeout"] == 30 and handler.get("statusMessage", "") == about.status
+        assert handler["timeout"] == (660 if event in ("Stop", "SubagentStop") else 30) and handler.get("statusMessage", "") == about.status
 
 
 @pytest.mark.parametrize("name, path", [("claude-code", "hooks/hooks.json"), ("codex", "hooks/codex.json")])

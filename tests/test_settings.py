@@ -84,7 +84,7 @@ def test_indentation_and_newlines_are_those_of_the_file(unit: str, newline: str,
         return bom + json.dumps(plain, indent=unit).replace("\n", newline) + newline
 
     done = entries.merged(dumped(value), about, commands).text
-    value["hooks"] |= {event: [entries.entry(about, commands[event])] for event in about.events}  # type: ignore[operator]
+    value["hooks"] |= {event: [entries.entry(about, commands[event], event)] for event in about.events}  # type: ignore[operator]
     assert done == dumped(value)
 
 
@@ -230,7 +230,7 @@ def test_several_of_ours_become_one_and_a_shared_group_keeps_the_other() -> None
     ], "BeforeTool": [{"hooks": [mine]}]}}, indent=2)  # fmt: skip
     done = json.loads(put(text))["hooks"]
     assert done["AfterTool"] == [
-        {"matcher": "a", "hooks": [theirs]}, entries.entry(GEMINI, COMMANDS["AfterTool"]), {"hooks": [theirs]},
+        {"matcher": "a", "hooks": [theirs]}, entries.entry(GEMINI, COMMANDS["AfterTool"], "AfterTool"), {"hooks": [theirs]},
     ] and done["BeforeTool"] == []  # fmt: skip
     left = json.loads(entries.cleaned(text, GEMINI, None, ()))
     assert left == {"hooks": {"AfterTool": [{"matcher": "a", "hooks": [theirs]}, {"hooks": [theirs]}]}}

@@ -198,10 +198,12 @@ def test_a_damaged_snapshot_is_none(project, harness, damage):
 
 
 def test_a_state_folder_that_cannot_be_written_keeps_no_call_from_being_made(project, harness):
-    """The look before a call never blocks it, whatever goes wrong with it."""
+    """The look before a call never blocks it, whatever goes wrong with it; the person is told once."""
     project.trust(CHANGED)
     with open(os.path.join(project.state, "snapshots"), "w"):
         pass
+    answer = project.hook(before(project.mcp(harness)), harness, "PreToolUse")
+    assert answer.form == "notice" and "cannot be kept" in answer.notice
     assert project.hook(before(project.mcp(harness)), harness, "PreToolUse").form == "silent"
 
 

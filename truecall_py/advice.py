@@ -10,7 +10,7 @@ from truecall_py import sites, template
 from truecall_py.backtracking import hazard
 from truecall_py.globs import fits
 from truecall_py.rules import parts, seconds
-from truecall_py.types import DEADLINE
+from truecall_py.types import AT_STOP, DEADLINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,9 +72,11 @@ def no_exit_code(subject: Subject) -> Iterator[Problem]:
 
 
 def beyond_deadline(subject: Subject) -> Iterator[Problem]:
+    at_stop = [path for path, entry in subject.entries if entry.get("event") == "stop"]
     for site in subject.sites:
-        if site.field.kind == "duration" and site.owner == "contract" and seconds(site.value) > DEADLINE:
-            words = f"`{site.field.name}` is {site.value}, and the hook ends after {DEADLINE:g}s"
+        deadline = AT_STOP if site.path[:2] in at_stop else DEADLINE
+        if site.field.kind == "duration" and site.owner == "contract" and seconds(site.value) > deadline:
+            words = f"`{site.field.name}` is {site.value}, and the hook ends after {deadline:g}s"
             yield subject.find("TC312", site.path, words)
 
 

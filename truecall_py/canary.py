@@ -125,8 +125,8 @@ def trouble(
     last = f": {said[-1][:200]}" if said else ""
     if code != 0:
         return f"the command ended with exit code {code}{last}"
-    if not out.strip() and event == before(harness):
-        return ""  # it looks, and says nothing
+    if not out.strip() and event not in (*module(harness).HANDLED, *getattr(module(harness), "ONLY", ())):
+        return ""  # it looks or notes, and says nothing
     if not out.strip():
         return f"the command said nothing, which {module(harness).REGISTRATION.client} takes for: all is well{last}"
     try:

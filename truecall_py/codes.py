@@ -103,6 +103,8 @@ CODES: Sequence[Code] = (
           "Write it as checks/notes.py:note_saved."),
     error("TC218", "A matcher compares with the value before the call where nothing looks at that.",
           "Use increased_by and changed in a check that takes a snapshot before the call, such as value or files."),
+    error("TC219", "A claim that nothing is asked of, or that no stop is about.",
+          "Write event: stop, and post, tool or kind: what must hold, or the calls that must have been made."),
     error("TC301", "The file is not read, since its name is not truecall.yaml.", "Rename it."),
     error("TC302", "There is no contract file there, or it cannot be read.", "Write one, or name the file you mean."),
     warning("TC303", "The code that a contract names cannot be read, so it is not trusted.",

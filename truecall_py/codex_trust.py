@@ -8,7 +8,7 @@ import os
 import re
 
 from truecall_py.digest import sha256
-from truecall_py.registration import words
+from truecall_py.registration import patience, words
 from truecall_py.settings import Document, SettingsError
 
 TYPE_CHECKING = False
@@ -212,7 +212,7 @@ def toml(about: Registration, command_of: Callable[[str], str]) -> str:
     for event in about.events:
         command = json.dumps(command_of(event), ensure_ascii=False)
         rows += [f"[[hooks.{event}]]", f"[[hooks.{event}.hooks]]", 'type = "command"', f"command = {command}"]
-        rows += [f"{about.timeout[0]} = {about.timeout[1]}", ""]
+        rows += [f"{about.timeout[0]} = {patience(about, event)}", ""]
     return "\n".join(rows)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from truecall_py.fields import Field
 
-LISTS = ("texts", "choices", "statuses", "counts", "use", "checks")
+LISTS = ("texts", "patterns", "choices", "statuses", "counts", "use", "checks")
 INTERPRETERS = (*SHELLS, "python", "node", "ruby", "perl", "php", "deno", "bun", "Rscript", "osascript")
 # The code stands in the next word or is a module; or the file is only looked at, and is no code of ours.
 NO_SCRIPT = ("-m", "-p", "-r", "--eval", "--print", "-n", "-l", "--check", "--syntax-check")
@@ -31,6 +31,7 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
         if given is not None:
             plain[field.name] = compiled(field, given)
     plain["mode"] = entry.get("mode", mode)
+    plain.setdefault("post", [])
     plain.pop("examples", None)
     if any(looks_before(item, plain) for item in plain["post"]):
         plain["before"] = True
@@ -104,7 +105,7 @@ def code_files(entry: dict[str, Any]) -> list[str]:
     """The code that a contract names, as written, but for a leading {{project}}/: what trust pins beside the
     contract itself where it lies in the project, and lists where not (programs on PATH)."""
     found: list[str] = []
-    for check in sites.checks_in(entry["post"], ()):
+    for check in sites.checks_in(entry.get("post"), ()):
         for field in module(check.name).FIELDS:
             value = check.params.get(field.name)
             if field.kind == "argv" and value:

@@ -3,6 +3,7 @@ docs are made. Holds nothing else."""
 
 from __future__ import annotations
 
+from truecall_py.budgets import CLASSES
 from truecall_py.fields import field
 
 CALL_KINDS = ("write", "edit", "delete", "read", "shell", "mcp", "fetch", "agent", "other")
@@ -13,7 +14,16 @@ FILE_FIELDS = (
     field("mode", "choice", "enforce, or observe: judged and shown to the person, never blocking.",
           default="enforce", choices=("enforce", "observe")),
     field("contracts", "contracts", "The contracts; may be left out where `use` names packs."),
-    field("policy", "value", "Budgets, quarantine and hand-over.", step=4),
+    field("policy", "policy", "Retries, quarantine, and what happens when a budget is gone."),
+)  # fmt: skip
+
+POLICY_FIELDS = (
+    field("retries", "retries", "Retries after the first attempt, by class of failure: a number, or [fewest, most]."),
+    field("session", "count", "Refuted attempts that end a session.", default=10),
+    field("quarantine", "quarantine",
+          "A route that lied `after` times rests for `ticks` batches of calls; 0: never."),
+    field("on_exhausted", "choice", "tell: the agent stops this step and tells the person; stop: the loop ends.",
+          default="tell", choices=("tell", "stop")),
 )  # fmt: skip
 
 FIELDS = (
@@ -38,11 +48,13 @@ FIELDS = (
           "is told. For contracts about what is often not to be seen.", choices=("silent",)),
     field("examples", "examples", "Calls in a small world, with the verdicts they must get; run by `truecall test`."),
     field("interpreter", "text", "The Python that runs `custom` and `schema`; default: truecall's own."),
-    field("event", "choice", "When it is judged: after a tool call, or at the stop.",
-          default="tool", choices=("tool", "stop"), step=4),
-    field("claims", "texts", "Judged only if the final message says one of these.", step=4),
-    field("class", "text", "The kind of failure, for its retry budget.", step=4),
-    field("store", "value", "What may be kept of this call.", step=4),
+    field("event", "choice", "When it is judged: after a tool call, or when the agent wants to stop.",
+          choices=("tool", "stop")),
+    field("claims", "patterns",
+          "At the stop: judged only if the final message holds one of these regular expressions."),
+    field("class", "choice", "The kind of failure, which decides how often it may be tried again.", choices=CLASSES),
+    field("store", "choice", "none: neither arguments nor findings of its calls are kept in the ledger.",
+          choices=("none",)),
     field("pre", "value", "Checks before the call.", step=5),
     field("requires", "value", "Effects that must have been verified before.", step=5),
     field("on_unverified", "value", "What a guard does that cannot be evaluated.", step=5),

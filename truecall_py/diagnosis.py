@@ -13,7 +13,7 @@ from truecall_py.installs import PROJECT, USER
 from truecall_py.inventory import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler, Inventory
 from truecall_py.registration import PLUGIN, SCRIPT, quoted
 from truecall_py.settings import Document, SettingsError, place
-from truecall_py.types import DEADLINE
+from truecall_py.types import AT_STOP, DEADLINE, STOPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,10 +139,11 @@ def waiting(handler: Handler) -> Iterator[Finding]:
         return
     unit = about.timeout[1] / 30
     given = handler.timeout if isinstance(handler.timeout, (int, float)) else 0
+    usual = AT_STOP if handler.event in STOPS else DEADLINE
     try:
-        deadline = float(handler.option("--deadline") or DEADLINE)
+        deadline = float(handler.option("--deadline") or usual)
     except ValueError:
-        deadline = DEADLINE
+        deadline = usual
     who, longest = LONGEST.get(handler.harness, ("", given))
     if given > longest:
         what = f"{who} cannot count to {about.timeout[0]}: {handler.timeout!r}, and ends the hook at once"

@@ -140,11 +140,11 @@ def merged(text: str, about: Registration, commands: dict[str, str], pieces: tup
             pieces = ()
     created: list[str] = []
     for event, command in commands.items():
-        hooks, value = hooks_of(doc), entry(about, command)
+        hooks, value = hooks_of(doc), entry(about, command, event)
         listed = hooks.get(event) if hooks is not None else None
         mine = [found for found in ours(doc, about) if found.event == event]
         if hooks is None:
-            whole = {name: [entry(about, commands[name])] for name in commands}
+            whole = {name: [entry(about, commands[name], name)] for name in commands}
             done, piece = settings.added(doc, doc.root, "hooks", whole)
             created += ["hooks", *(f"hooks/{name}" for name in commands)]
         elif listed is None:

@@ -9,6 +9,7 @@ import sys
 
 from truecall_py import __version__, checks, codes, harnesses, wording
 from truecall_py.hook import SEAL
+from truecall_py.memory import RESTS
 from truecall_py.places import PACKAGE
 from truecall_py.wire import dumps
 
@@ -95,7 +96,15 @@ READ_FIRST = """\
 {event})
   out=
   if input=$(head -c 33554432); then
-    case $1$input in "{name}"*'{text}'*) ;; "{name}"*) exit 0 ;; esac
+    case $1$input in
+    "{name}"*'{text}'*) ;;
+    "{name}"*)
+      # Nothing to judge; the batches are counted only while something rests.
+      rests=${{XDG_STATE_HOME:-$HOME/.local/state}}/truecall/{rests} before=
+      for word; do [ "$before" != --state ] || rests=$word/{rests}; before=$word; done
+      [ -e "$rests" ] || exit 0
+      ;;
+    esac
     out=$(printf '%s\\n' "$input" | exec "${{TRUECALL_PYTHON:-python3}}" -I -S "$here/start.py" "$@" 2>/dev/null)
   else
     false # nothing could be read: the static answer, not silence
@@ -107,7 +116,7 @@ READ_FIRST = """\
 def only() -> list[str]:
     """The launcher's cases for events that come often and seldom hold anything to judge."""
     return [
-        READ_FIRST.format(name=name, event=event, text=text)
+        READ_FIRST.format(name=name, event=event, text=text, rests=RESTS)
         for name in harnesses.NAMES
         for event, text in getattr(harnesses.module(name), "ONLY", {}).items()
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from truecall_py import checks, contract, contract_fields, matchers
+from truecall_py import budgets, checks, contract, contract_fields, matchers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ STATUS: Schema = {
     "else": {"type": "integer", "minimum": 100, "maximum": 599},
 }
 MATCHER: Schema = {"if": {"type": "object"}, "then": {"$ref": "#/$defs/matcher"}}
+
+
+RETRY: Schema = {"type": "integer", "minimum": 0, "maximum": 20}
+RETRIES: Schema = {"if": {"type": "array"}, "then": {"minItems": 2, "maxItems": 2, "items": RETRY}, "else": RETRY}
 
 
 def one_or_list(item: Schema, unique: bool = False) -> Schema:
@@ -157,6 +161,18 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
                 "a whole number, or a map of matcher operators"),
     "contracts": ({"type": "array", "items": {"$ref": "#/$defs/contract"}}, "a list of contracts"),
     "use": (one_or_list(WORD, unique=True), "a list of packs"),
+    "patterns": (one_or_list(WORD), "a regular expression, or a list of them"),
+    "policy": ({"$ref": "#/$defs/policy"}, "a map of budgets"),
+    "retries": (
+        {"type": "object", "minProperties": 1, "additionalProperties": False,
+         "properties": dict.fromkeys(budgets.CLASSES, RETRIES)},
+        "a map from classes of failure to a number of retries, or [fewest, most]",
+    ),
+    "quarantine": (
+        {"type": "object", "minProperties": 1, "additionalProperties": False,
+         "properties": {"after": COUNT, "ticks": COUNT}},
+        "a map with after and ticks",
+    ),
     "examples": ({"type": "array", "minItems": 1, "items": EXAMPLE},
                  "a list of maps with title, payload and verdict"),
 }  # fmt: skip
@@ -272,10 +288,10 @@ def any_check() -> Schema:
 
 def of_contract() -> Schema:
     schema = map_of(contract_fields.FIELDS, "contract")
-    # `event`, `pre` and `receipt` are refused by their own fields as long as they are not supported.
+    # `pre` and `receipt` are refused by their own fields as long as they are not supported.
     schema["allOf"] = [
         needs(("tool", "kind", "event"), contract_fields.FIELDS),
-        needs(("post", "pre", "receipt"), contract_fields.FIELDS),
+        needs(("post", "pre", "receipt", "claims"), contract_fields.FIELDS),
     ]
     return schema
 
@@ -293,6 +309,7 @@ def schema() -> Schema:
         "$defs": {
             "contract": of_contract(),
             "check": any_check(),
+            "policy": {**map_of(contract_fields.POLICY_FIELDS, "policy"), "minProperties": 1},
             "matcher": {**map_of(matchers.FIELDS, "matcher"), "minProperties": 1},
             **{name: of_check(checks.module(name)) for name in checks.NAMES},
         },

@@ -8,20 +8,22 @@ Standard library only, and as little of it as can be: this runs on every tool ca
 from __future__ import annotations
 
 import os
-import sys
 import time
 
+from truecall_py.alarm import arm, disarm
 from truecall_py.errors import DeadlineReached, PayloadError, TruecallError, TrustError
 from truecall_py.incoming import Options, decode, read_stdin
 from truecall_py.types import Correction, Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import FrameType, ModuleType
+    from types import ModuleType
     from typing import Any
 
+    from truecall_py.contract import Contract
+    from truecall_py.remembering import Remembering
     from truecall_py.trust import Source
-    from truecall_py.types import ToolCall
+    from truecall_py.types import Stop, ToolCall
 
 SEAL = "#truecall:end"  # the launcher takes nothing for an answer that does not end so
 LOOKING = frozenset(("read", "fetch", "agent"))
@@ -65,22 +67,6 @@ def anchor(variable: str) -> str:
     return named
 
 
-def told_already(state: str, session: str, path: str, status: str) -> bool:
-    """Whether this session was told before. Marks it as told; where no mark can be set, it is told again."""
-    if not session:
-        return False
-    name = "".join(letter if letter.isalnum() else "-" for letter in f"{session[:80]}{status}{path[-120:]}")
-    try:
-        folder = os.path.join(state, "notices")
-        os.makedirs(folder, 0o700, exist_ok=True)
-        os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
 def calls(harness: ModuleType, payload: dict[str, Any]) -> tuple[ToolCall, ...]:
     """The calls that a payload tells of and that are judged: the one that ended, or those of a batch that no
     event of their own ever told of."""
@@ -105,6 +91,10 @@ def judged(
     for call in every:
         correction, notices = judged_by(found, call, state, session, ends, notices)
         corrections.append(correction)
+        if call.tool in getattr(harness, "WATCHES", ()):
+            from truecall_py.stopping import ended
+
+            corrections += ended(harness, call, found, state, session, ends)
     correction = corrections[0]
     if len(corrections) > 1:
         from truecall_py.wording import joined
@@ -113,18 +103,40 @@ def judged(
     return answer(harness, event, every[0], correction, notices)
 
 
-def seen(harness: ModuleType, call: ToolCall, options: Options, ends: float) -> None:
-    """The look before a call: what the contracts want to know of the world is kept for the judgement after it."""
+def switched_off(options: Options) -> bool:
+    """Whether a person switched truecall off for a time."""
+    from truecall_py import places, switch
+
+    return switch.until(options.state or places.state(), time.time()) is not None
+
+
+def asked(
+    harness: ModuleType, event: str, call: ToolCall, options: Options, ends: float, notices: tuple[str, ...]
+) -> Reply:
+    """The reply before a call: what the contracts want to know of the world is kept for the judgement after it, and
+    a call whose route rests is refused."""
     from truecall_py import places, trust
 
     state = options.state or places.state()
     session = anchor(harness.PROJECT_ENV)
-    contracts = []
-    for source in trust.sources(session, state, places.user_file(), options.contracts):
+    found = trust.sources(session, state, places.user_file(), options.contracts)
+    inner = harness.inner(call) if hasattr(harness, "inner") else call
+    contracts, within = [], []
+    for source in found:
         try:
             contracts += source.named(call)
+            within += source.named(inner) if inner is not call else []
         except TrustError:
             continue  # told after the call
+    every = [*contracts, *within]
+    memory, more = remembered(found, every, call, state)
+    rest = None if memory is None else memory.requested(every, bool(every) and getattr(harness, "ENDS_UNTOLD", False))
+    notices += more + (() if memory is None else memory.complaint())
+    if rest is not None:
+        from truecall_py.wording import resting
+
+        refusal: Reply = harness.refuse(event, resting(rest, call), notices)
+        return refusal
     if contracts:
         from truecall_py.judging import look_before
 
@@ -132,14 +144,68 @@ def seen(harness: ModuleType, call: ToolCall, options: Options, ends: float) -> 
         if snapshot is not None:
             from truecall_py.snapshots import keep
 
-            keep(state, call.session, call.call_id, snapshot)
+            if not keep(state, call.session, call.call_id, snapshot):
+                notices += unkept(state, call)
+    return answer(harness, event, None, None, notices)
+
+
+def changed(source: Source, call: ToolCall, state: str) -> tuple[str, ...]:
+    """The notice of a contract file that is not as it was trusted, once a session."""
+    from truecall_py.notices import told_before
+    from truecall_py.wording import changed_notice
+
+    told = told_before(state, call.session, source.path, source.status)
+    return () if told else (changed_notice(source.path, source.status, source.why),)
+
+
+def unkept(state: str, call: ToolCall) -> tuple[str, ...]:
+    """The notice of a look before a call that could not be kept, once a session."""
+    from truecall_py.notices import told_before
+    from truecall_py.wording import unseen
+
+    return () if told_before(state, call.session, "snapshots", "forgetful") else (unseen(state),)
+
+
+def remembered(
+    found: list[Source], contracts: list[Contract], call: ToolCall, state: str
+) -> tuple[Remembering | None, tuple[str, ...]]:
+    """The ledger for this call, and what to tell the person; nothing where nothing is enforced, or the session has
+    no name."""
+    if not call.session or not any(source.index is not None for source in found):
+        return None, ()
+    from truecall_py.remembering import opened
+
+    return opened(found, contracts, call, state)
+
+
+def stopped(harness: ModuleType, stop: Stop, options: Options, ends: float, notices: tuple[str, ...]) -> Reply:
+    """The reply to an agent that wants to stop."""
+    from truecall_py import places, stopping, trust
+
+    state = options.state or places.state()
+    session = anchor(harness.PROJECT_ENV)
+    found = trust.sources(session, state, places.user_file(), options.contracts)
+    return stopping.reply(harness, stop, found, state, session, ends, notices)
+
+
+def noted(harness: ModuleType, event: str, payload: dict[str, Any], options: Options) -> None:
+    """Writes down what is told of no finished call: that a batch ended, that a person is asked."""
+    waits = harness.waits(payload) if hasattr(harness, "waits") else None
+    if waits is None and event != "PostToolBatch":
+        return
+    from truecall_py import places, remembering
+
+    state = options.state or places.state()
+    if waits is not None:
+        remembering.waiting(state, waits)
+    else:
+        remembering.batch(state, payload)
 
 
 def judged_by(
     found: list[Source], call: ToolCall, state: str, session: str, ends: float, notices: tuple[str, ...]
 ) -> tuple[Correction | None, tuple[str, ...]]:
     from truecall_py import trust
-
     untrusted: list[str] = []
     contracts = []
     for source in found:
@@ -154,17 +220,25 @@ def judged_by(
                 from truecall_py.wording import untrusted as words
 
                 untrusted.append(words(source.path, source.why))
-        elif not told_already(state, call.session, source.path, source.status):
-            from truecall_py.wording import changed_notice
+        else:
+            notices += changed(source, call, state)
+    memory, more = remembered(found, contracts, call, state)
+    notices += more
+    if memory is not None and any(source.index and source.index.get("stop") for source in found):
+        from truecall_py.claims import asked_for
 
-            notices += (changed_notice(source.path, source.status, source.why),)
+        memory.stops = asked_for(found, call, ends)
     correction = None
     if contracts:
         from truecall_py.judging import concluded, snapshot_of, verdicts
 
         snapshot = snapshot_of(contracts, call, state)
-        judgement = concluded(call, verdicts(contracts, call, ends, session, snapshot), notices)
+        made = verdicts(contracts, call, ends, session, snapshot)
+        judgement = concluded(call, made, notices, memory)
         correction, notices = judgement.correction, judgement.notices
+    elif memory is not None:
+        memory.ended((), {}, call.reported, {})
+    notices += () if memory is None else memory.complaint()
     if untrusted:
         from truecall_py.wording import with_untrusted
 
@@ -187,12 +261,23 @@ def loud(options: Options, why: str, do: str = "", harness: ModuleType | None = 
     from truecall_py.harnesses import NAMES, module
     from truecall_py.wording import unreadable
 
+    if options.stop is not None:
+        return at_stop(module(options.stop.harness), options.stop, why)
     harness = harness or module(options.harness if options.harness in NAMES else "claude-code")
     text = unreadable(why, do)
     if options.event in harness.KNOWN:  # one that is not about a finished call: the person is told
         return answer(harness, options.event, None, None, (text,))
     event = options.event if options.event in harness.HANDLED else harness.HANDLED[0]
     return answer(harness, event, None, Correction(text, False), ())
+
+
+def at_stop(harness: ModuleType, stop: Stop, why: str) -> Reply:
+    """The same for an agent that wants to stop: it is held once, to tell the person."""
+    from truecall_py.stop_words import cannot_say, unknown
+
+    text = "" if stop.active else cannot_say(why, ())
+    reply: Reply = harness.hold(stop.event, text, (unknown(why),))
+    return reply
 
 
 def reply_to(options: Options, ends: float) -> Reply:
@@ -207,51 +292,22 @@ def reply_to(options: Options, ends: float) -> Reply:
         harness = adapter(payload)
         notices = registration(options.harness, harness.NAME)
         event = str(payload.get("hook_event_name") or options.event)
+        if switched_off(options):
+            return Reply()
+        options.stop = harness.stopping(payload) if hasattr(harness, "stopping") else None
+        if options.stop is not None:
+            return stopped(harness, options.stop, options, ends, notices)
         announced = harness.announced(payload) if hasattr(harness, "announced") else None
         if announced is not None:
-            seen(harness, announced, options, ends)
-            return answer(harness, event, None, None, notices)
+            return asked(harness, event, announced, options, ends, notices)
         every = calls(harness, payload)
         if not every:
+            noted(harness, event, payload, options)
             return answer(harness, event, None, None, notices)
         return judged(harness, event, every, options, ends, notices)
     except TruecallError as error:
         where = f"{error.where}: " if error.where else ""
         return loud(options, f"{where}{error.what}", error.do, harness)
-
-
-def signal_module() -> ModuleType:
-    """`signal` without its enums, which cost a third of the whole start; the module itself elsewhere."""
-    try:
-        return __import__("_signal")
-    except ImportError:
-        return __import__("signal")
-
-
-def arm(seconds: float) -> None:
-    """A signal at the deadline, or from a client that has had enough, ends the work but not the answer."""
-    signals = signal_module()
-
-    def ended(number: int, frame: FrameType | None) -> None:
-        for each in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP):
-            signals.signal(each, signals.SIG_IGN)
-        raise DeadlineReached("the hook was told to end" if number != signals.SIGALRM else "the time was over")
-
-    for number in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP, signals.SIGALRM):
-        signals.signal(number, ended)
-    signals.signal(signals.SIGCHLD, signals.SIG_DFL)  # a client that ignores it would cost every exit code
-    signals.setitimer(signals.ITIMER_REAL, seconds)
-
-
-def disarm() -> None:
-    """From here on only the answer is left to be written, and no signal may cost it."""
-    signals = signal_module()
-    signals.setitimer(signals.ITIMER_REAL, 0)
-    for number in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP):
-        signals.signal(number, signals.SIG_IGN)
-    process = sys.modules.get("truecall_py.process")
-    if process is not None:
-        process.kill_all()
 
 
 def guarded(argv: list[str]) -> Reply:

@@ -7,12 +7,14 @@ import os
 import time
 
 from truecall_py.errors import PayloadError
-from truecall_py.types import DEADLINE
+from truecall_py.types import AT_STOP, DEADLINE, STOPS
 from truecall_py.wire import Refused, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from truecall_py.types import Stop
 
 STDIN_LIMIT = 128 * 1024 * 1024  # bytes; a 32 MB write arrives twice, as 68 MB
 OPTIONS = ("--harness", "--contracts", "--state", "--deadline")
@@ -26,7 +28,8 @@ class Options:
         self.event = ""
         self.contracts: str | None = None
         self.state = ""
-        self.deadline = DEADLINE
+        self.deadline = 0.0
+        self.stop: Stop | None = None  # filled in where the payload tells of an agent that wants to stop
         self.wrong = ""
         plain: list[str] = []
         rest = list(argv)
@@ -46,6 +49,7 @@ class Options:
             self.wrong = f"{plain[2][:60]!r} is one word too many"
         self.harness = self.harness or (plain[0] if plain else "")
         self.event = plain[1] if len(plain) > 1 else ""
+        self.deadline = self.deadline or (AT_STOP if self.event in STOPS else DEADLINE)
 
     def take(self, name: str, value: str) -> None:
         if name == "--harness":

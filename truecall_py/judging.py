@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from truecall_py.contract import Contract
     from truecall_py.engine import Moment
+    from truecall_py.remembering import Remembering
     from truecall_py.snapshots import Snapshot
     from truecall_py.trust import Source
     from truecall_py.types import Correction, ToolCall, Verdict
@@ -38,17 +39,17 @@ def named(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
 
 def verdicts(
     contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None,
-    snapshot: Snapshot | None = None,
+    snapshot: Snapshot | None = None, received: float | None = None,
 ) -> list[Verdict]:  # fmt: skip
     """The verdicts of all contracts that apply; every one is judged, whatever the others say. `ends` is the
     monotonic time of the deadline, `session` the folder of the session where it is known, `snapshot` what was
-    seen before the call."""
+    seen before the call, `received` when we were told of it, in seconds since the epoch (None: now)."""
     import time
 
     from truecall_py.engine import Moment, judge, untold
     from truecall_py.trust import changed_code
 
-    moment = Moment(ends, time.time(), session, snapshot)
+    moment = Moment(ends, time.time() if received is None else received, session, snapshot)
     call = started(call, snapshot)
     found: list[Verdict] = []
     for contract in contracts:
@@ -120,25 +121,40 @@ def applies(contract: Contract, call: ToolCall, moment: Moment) -> bool:
         return True
 
 
-def concluded(call: ToolCall, found: Sequence[Verdict], notices: tuple[str, ...] = ()) -> Judgement:
-    """The Judgement of the verdicts: what is told to whom."""
+def concluded(
+    call: ToolCall, found: Sequence[Verdict], notices: tuple[str, ...] = (), memory: Remembering | None = None
+) -> Judgement:
+    """The Judgement of the verdicts: what is told to whom. `memory` knows of earlier attempts, and is told of this
+    one."""
     if not found:
+        if memory is not None:
+            memory.ended((), {}, call.reported, {})
         return Judgement(call, (), None, notices)
     from truecall_py.types import FAILURE, REFUTED, VERIFIED
 
     if all(verdict.state == VERIFIED for verdict in found) and call.reported != FAILURE and not call.transcript:
+        if memory is not None:
+            memory.ended(found, {}, call.reported, {})
         return Judgement(call, tuple(found), None, notices)
-    from truecall_py.facts import reported
+    from truecall_py.facts import reported, text
     from truecall_py.policy import LANDED_ANYWAY, OBSERVE, SILENT, deliver
     from truecall_py.world import World
 
     said = reported(call, World())
-    delivered = [(verdict, deliver(verdict, call, said)) for verdict in found]
+    trials = {} if memory is None else memory.trials(found, said, text(call) or "")
+    delivered = [(verdict, deliver(verdict, call, said, trials.get(at))) for at, verdict in enumerate(found)]
     if any(verdict.state == REFUTED for verdict in found):  # then "it did land" would be half the truth
         delivered = [pair for pair in delivered if pair[1].order != LANDED_ANYWAY]
+    if memory is not None:
+        told_as = {id(verdict): (delivery.order, delivery.form) for verdict, delivery in delivered}
+        memory.ended(found, trials, said, {at: told_as.get(id(each), ("", SILENT)) for at, each in enumerate(found)})
     if all(delivery.form == SILENT for _, delivery in delivered):
         return Judgement(call, tuple(found), None, notices)
-    from truecall_py.wording import correction, observed
+    from truecall_py.wording import correction, handed_over, observed
 
     told = tuple(observed(verdict, call) for verdict, delivery in delivered if delivery.form == OBSERVE)
-    return Judgement(call, tuple(found), correction(delivered, call, said), notices + told)
+    by_verdict = {id(each): trials[at] for at, each in enumerate(found) if at in trials}
+    made = correction(delivered, call, said, by_verdict, memory is not None and memory.ends)
+    if made is not None and made.ends:
+        told += (handed_over(call),)
+    return Judgement(call, tuple(found), made, notices + told)

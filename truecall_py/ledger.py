@@ -30,7 +30,9 @@ LOG = 1 << 20  # bytes from which on it is copied into the file and begun anew
 REGULAR, KIND = 0o100000, 0o170000  # of a file's mode, without `import stat`
 
 # What a hook can tell of a call, in the order in which it happens.
-REQUESTED, WAITING, ENDED, REFUSED, SETTLED = "requested", "waiting", "ended", "refused", "settled"
+REQUESTED, WAITING, ENDED, REFUSED, JUDGED, SETTLED = (
+    "requested", "waiting", "ended", "refused", "judged", "settled",
+)  # fmt: skip
 # What belongs to no call.
 BATCH, STOP, SWITCH = "batch", "stop", "switch"
 

@@ -33,6 +33,7 @@ class Loaded:
     use: list[str]
     mode: str
     code_files: list[tuple[str, str]]
+    policy: dict[str, Any]
 
 
 def load(data: bytes, path: str) -> Loaded:
@@ -52,7 +53,8 @@ def load(data: bytes, path: str) -> Loaded:
                 taken.add(plain["id"])
                 contracts.append(plain)
                 pinned.extend((plain["id"], file) for file in files)
-    return Loaded(contracts, [each for each in found if each.severity != "error"], use, mode, pinned)
+    return Loaded(contracts, [each for each in found if each.severity != "error"], use, mode, pinned,
+                  text.get("policy", {}))  # fmt: skip
 
 
 def problems(data: bytes, path: str) -> list[Problem]:

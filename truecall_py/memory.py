@@ -2,17 +2,19 @@
 and verdicts into events and events into facts; words nothing, and never judges the world.
 
 What an event keeps in `data` beside its columns (everything from a call masked and cut):
-  requested  args, cwd
+  requested  args, cwd, contracts, untold (the ids of those that name it; whether its end may be told to nobody)
   waiting    args                        (Codex' PermissionRequest, without an id: joined by turn and arguments)
   refused    why, route, ticks, alternatives
   ended      args, reported, exit_code, background, route, attempt, changed, kind, order, form, seconds,
+             stop (whether it is a call that contracts at the stop ask for, by contract),
              verdicts: [{contract, state, outcome, kind, found, expected, subject, cause, mode, grants, alternatives}]
-  settled    by, verdicts                (what was pending or open has a verdict now)
+  judged     by, verdicts                (what was pending has ended, and not all of it is verified)
+  settled    by, verdicts                (what was pending or stood open is verified now)
   batch      calls                       (Claude Code's PostToolBatch: one tick)
   stop       held, open, claims, message_cut
   switch     on, until
-Its column `state` is, for ended and settled, the worst verdict (verified, refuted, unverified, pending; "": no
-contract applied).
+Its column `state` is, for ended, judged and settled, the worst verdict (verified, refuted, unverified, pending; "":
+no contract applied).
 """
 
 from __future__ import annotations
@@ -32,9 +34,13 @@ if TYPE_CHECKING:
     from truecall_py.types import ToolCall, Verdict
 
 PENDING = "pending"
+RESTS = "resting"  # a file in the state folder: while it is there, the launcher lets batches of calls be counted
 # Arguments that say nothing of what is done: two calls that differ in them alone are the same call.
 NOISE = frozenset(("description", "timeout", "timeout_ms", "yield_time_ms", "max_output_tokens", "justification",
                    "explanation"))  # fmt: skip
+TOLD = ("append", "replace")  # the forms in which an agent reads a correction
+LONG = 10_000  # characters of a text above which blanks count
+LAST = 250  # events of a session that decisions look back at
 LONGEST = 400  # characters of one argument or phrase that are kept
 RANK = {REFUTED: 3, UNVERIFIED: 2, PENDING: 1, VERIFIED: 0}
 
@@ -66,11 +72,16 @@ def turn_of(call: ToolCall) -> str:
 
 
 def without_noise(args: dict[str, Any]) -> dict[str, Any]:
-    """The arguments as they count: blanks made one, and what says nothing left out."""
-    return {
-        name: " ".join(value.split()) if isinstance(value, str) else value
-        for name, value in args.items() if name not in NOISE
-    }  # fmt: skip
+    """The arguments as they count: blanks made one, what says nothing left out, a long text by its digest."""
+    from truecall_py.digest import sha256
+
+    found = {}
+    for name, value in args.items():
+        if isinstance(value, str):
+            value = " ".join(value.split()) if len(value) <= LONG else sha256(value.encode("utf-8", "replace"))
+        if name not in NOISE:
+            found[name] = value
+    return found
 
 
 def identity(call: ToolCall, key: bytes) -> str:
@@ -87,11 +98,11 @@ def identity(call: ToolCall, key: bytes) -> str:
 def kept_args(args: dict[str, Any]) -> dict[str, str]:
     """The arguments as they may be stored: secrets masked by their names and shapes, long ones cut."""
     from truecall_py.masking import masked, shortened
-    from truecall_py.matchers import shown
+    from truecall_py.wire import dumps
 
     found = {}
     for name, value in list(args.items())[:40]:
-        text = value[: 8 * LONGEST] if isinstance(value, str) else shown(value, LONGEST)
+        text = value[: 8 * LONGEST] if isinstance(value, str) else dumps(value)[: 8 * LONGEST]
         line = masked(f"{name}: {text}")
         found[name[:80]] = shortened(line[len(name) + 2 :], LONGEST)
     return found
@@ -137,9 +148,17 @@ class Memory:
 
     def __init__(self, ledger: Ledger, session: str, policy: dict[str, Any]) -> None:
         self.ledger = ledger
+        self.session = session
         self.policy = policy
-        self.events = ledger.session(session)
         self.key = ledger.key()
+        self.loaded: list[Event] | None = None
+
+    @property
+    def events(self) -> list[Event]:
+        """The session's last events, read when they are asked for: most calls need none of them."""
+        if self.loaded is None:
+            self.loaded = self.ledger.session(self.session, LAST)
+        return self.loaded
 
     def before(self, call: ToolCall) -> list[Event]:
         """The events before this call's own end, so that a hook that is registered twice says the same twice."""
@@ -155,6 +174,8 @@ class Memory:
             if each.identity == mine:
                 tries = [] if each.state == VERIFIED else [*tries, each] if failed(each) else tries
         spent = sum(1 for each in past if failed(each)) + 1
+        if len(self.events) >= LAST:  # those before what was read
+            spent += sum(1 for each in self.ledger.refuted(self.session, self.events[0].id) if failed(each))
         recent = [found["outcome"] for each in past for found in each.data.get("verdicts", ())
                   if found.get("outcome") in (LANDED, LIE)]  # fmt: skip
         kind = budgets.kind_of(verdict, said, text)
@@ -227,9 +248,11 @@ def overlaps(events: Sequence[Event]) -> int:
 
 
 def failed(event: Event) -> bool:
-    """Whether an event counts as a refuted attempt: its effect was not there, or it was refused while it rests."""
-    enforced = [each for each in event.data.get("verdicts", ()) if each.get("mode") != "observe"]
-    return event.event == REFUSED or any(each.get("state") == REFUTED for each in enforced)
+    """Whether an event counts as a refuted attempt: its effect was not there and the agent was told so, or it was
+    refused while it rests. A failure that said so itself and got no word is work that goes on."""
+    return event.event == REFUSED or any(
+        each.get("state") == REFUTED and each.get("form") in TOLD for each in event.data.get("verdicts", ())
+    )
 
 
 def concerns(event: Event, verdict: Verdict) -> bool:

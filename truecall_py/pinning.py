@@ -98,7 +98,7 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
         for item in plain["post"]:
             settle(item, places.get(plain["id"], {}))
         contracts.append({**plain, "pins": digests[plain["id"]]} if plain["id"] in digests else plain)
-    pin = assemble(path, contracts, data)
+    pin = assemble(path, contracts, data, loaded.policy)
     once = tuple(dict.fromkeys(pinned)), tuple(dict.fromkeys(unpinned))
     return Compiled(path, pin, tuple(contracts), tuple(warnings), *once)
 
@@ -139,12 +139,15 @@ def code_file(written: str, project: str) -> str | None:
     return full if inside else None
 
 
-def assemble(path: str, contracts: list[dict[str, Any]], data: bytes) -> bytes:
+def assemble(path: str, contracts: list[dict[str, Any]], data: bytes, policy: dict[str, Any]) -> bytes:
     lines = b""
-    index: dict[str, Any] = {"tools": {}, "kinds": {}, "ends": []}
+    index: dict[str, Any] = {"tools": {}, "kinds": {}, "stop": [], "policy": policy, "ends": []}
     for number, plain in enumerate(contracts):
         lines += dumps(plain).encode() + b"\n"
         index["ends"].append(len(lines))
+        if plain.get("event") == "stop":  # what it names are the calls that a claim needs
+            index["stop"].append(number)
+            continue
         for table, name in (("tools", "tool"), ("kinds", "kind")):
             for key in plain.get(name) or ():
                 index[table].setdefault(key, []).append(number)

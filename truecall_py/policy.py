@@ -1,19 +1,25 @@
 """Which order a verdict calls for, and in which form it reaches the agent. Never words it and never changes
-a verdict. The table is the one in docs/corrections.md; budgets and quarantine come with the memory."""
+a verdict. The table is the one in docs/corrections.md; what was tried before comes from the memory."""
 
 from __future__ import annotations
 
+from truecall_py.budgets import COMPILE, LINT, MISSING, SCHEMA, TEST, TRANSIENT
 from truecall_py.records import record
 from truecall_py.types import FAILURE, REFUTED, UNVERIFIED, VERIFIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from truecall_py.memory import Trial
     from truecall_py.types import ToolCall, Verdict
 
 # The orders, each worded in `wording`.
 AGAIN, LOOK_THEN_AGAIN, SAME_KEY, NEVER_AGAIN = "again", "look then again", "same key", "never again"
 BY_REMEDY, OTHER_WAY, CHECK_FIRST, NOT_YOURS, NOT_FINISHED, LANDED_ANYWAY, NOTHING_NEW = (
     "by remedy", "other way", "check first", "not yours", "not finished", "landed anyway", "nothing new",
+)  # fmt: skip
+# Those that need the memory.
+OTHER_ROUTE, WAIT_AGAIN, FIX_AGAIN, MEND_FORM, PICK, HAND_OVER = (
+    "other route", "wait and again", "fix and again", "mend the form", "pick a candidate", "hand over",
 )  # fmt: skip
 SILENT, APPEND, REPLACE, OBSERVE = "silent", "append", "replace", "observe"
 
@@ -42,21 +48,43 @@ def repeat_order(verdict: Verdict, call: ToolCall) -> str:
     return {"safe": AGAIN, "keyed": SAME_KEY, "never": NEVER_AGAIN}.get(said, LOOK_THEN_AGAIN)
 
 
-def deliver(verdict: Verdict, call: ToolCall, said: str) -> Delivery:
-    """The Delivery of one verdict; `said` is what the tool reported (facts.reported)."""
-    delivery = enforce(verdict, call, said)
+def deliver(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None = None) -> Delivery:
+    """The Delivery of one verdict; `said` is what the tool reported (facts.reported), `trial` where the call stands
+    (None: nobody remembers)."""
+    delivery = enforce(verdict, call, said, trial)
     if verdict.mode == OBSERVE and delivery.form != SILENT:
         return Delivery(delivery.order, OBSERVE)
     return delivery
 
 
-def enforce(verdict: Verdict, call: ToolCall, said: str) -> Delivery:
+def by_attempt(verdict: Verdict, trial: Trial | None) -> str:
+    """The order that the class of a failure and the attempts so far call for; "" where it is as on the first."""
+    budget = trial.budget if trial else None
+    if budget is None:
+        return ""
+    if budget.spent >= budget.most:
+        return HAND_OVER
+    if budget.gone:
+        if budget.kind == MISSING and budget.attempt == 1:
+            return PICK if any(outcome.candidates for outcome in verdict.outcomes) else ""
+        # One more than the budget: another route is the last thing to try, and it has a budget of its own.
+        return OTHER_ROUTE if verdict.alternatives and budget.attempt == budget.retries + 1 else HAND_OVER
+    if budget.kind == TRANSIENT:
+        return WAIT_AGAIN
+    if budget.kind in (COMPILE, LINT, TEST):
+        return FIX_AGAIN
+    if budget.kind == SCHEMA:
+        return MEND_FORM
+    return ""
+
+
+def enforce(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None) -> Delivery:
     if said == FAILURE:
-        return after_failure(verdict, call)
+        return after_failure(verdict, call, trial)
     if verdict.state == VERIFIED:
         return QUIET
     if verdict.state == REFUTED:
-        return Delivery(repeat_order(verdict, call), REPLACE)
+        return Delivery(by_attempt(verdict, trial) or repeat_order(verdict, call), REPLACE)
     if call.background:
         return Delivery(NOT_FINISHED, APPEND)
     if verdict.cause in OF_THE_WORLD:
@@ -64,13 +92,16 @@ def enforce(verdict: Verdict, call: ToolCall, said: str) -> Delivery:
     return Delivery(NOTHING_NEW if verdict.cause == "vacuous" else NOT_YOURS, APPEND)
 
 
-def after_failure(verdict: Verdict, call: ToolCall) -> Delivery:
+def after_failure(verdict: Verdict, call: ToolCall, trial: Trial | None) -> Delivery:
     """The tool said itself that it failed: no accusation, and a word only where it helps."""
     if verdict.state == VERIFIED:
         # That a file is there says little of a change to it that failed, and a safe call may be made again.
         idle = verdict.repeat == "safe" or call.kinds & FILES
         return QUIET if idle else Delivery(LANDED_ANYWAY, APPEND)
-    helps = verdict.remedy or any(outcome.candidates for outcome in verdict.outcomes)
-    if verdict.state == UNVERIFIED or not helps:
+    if verdict.state == UNVERIFIED:
         return QUIET
-    return Delivery(OTHER_WAY, APPEND)
+    order = by_attempt(verdict, trial)
+    if order in (HAND_OVER, WAIT_AGAIN, PICK):
+        return Delivery(order, APPEND)
+    helps = verdict.remedy or any(outcome.candidates for outcome in verdict.outcomes)
+    return Delivery(OTHER_WAY, APPEND) if helps else QUIET

@@ -34,6 +34,7 @@ class Registration:
     form: str = GROUPS
     command: str = "command"
     timeout: tuple[str, int] = ("timeout", 30)  # the client's own name and unit; the hook's deadline is 20 s
+    slow: tuple[tuple[str, int], ...] = ()  # time-outs of events at which the hook works longer (types.AT_STOP)
     status: str = ""  # replaces the command line in what the model reads
     frame: tuple[tuple[str, Any], ...] = ()  # what a new file holds beside the hooks
     reads: tuple[str, ...] = ()  # what it accepts beyond strict JSON; anything else voids the whole file
@@ -84,10 +85,15 @@ def by_hand(command: object, harness: str) -> bool:
     return any(f"/hooks/run.sh{end} {harness} " in command for end in ("", "'", '"'))
 
 
-def entry(about: Registration, command: str) -> dict[str, Any]:
+def patience(about: Registration, event: str) -> int:
+    """The time-out of an event, in the client's own unit."""
+    return dict(about.slow).get(event, about.timeout[1])
+
+
+def entry(about: Registration, command: str, event: str) -> dict[str, Any]:
     """The one item below an event: a group with one handler, or the handler itself. Without a matcher, which
     misses nothing in every client."""
-    handler: dict[str, Any] = {"type": "command", about.command: command, about.timeout[0]: about.timeout[1]}
+    handler: dict[str, Any] = {"type": "command", about.command: command, about.timeout[0]: patience(about, event)}
     if about.status:
         handler["statusMessage"] = about.status
     return handler if about.form == FLAT else {"hooks": [handler]}
@@ -95,7 +101,7 @@ def entry(about: Registration, command: str) -> dict[str, Any]:
 
 def fragment(about: Registration, command_of: Callable[[str], str]) -> dict[str, Any]:
     """What a new settings file holds."""
-    hooks = {event: [entry(about, command_of(event))] for event in about.events}
+    hooks = {event: [entry(about, command_of(event), event)] for event in about.events}
     return {**dict(about.frame), "hooks": hooks}
 
 

@@ -8,11 +8,10 @@ import re
 import warnings
 
 from truecall_py import places, sites, template
-from truecall_py.checks import NAMES, module
 from truecall_py.codes import problem
 from truecall_py.facts import ROOTS
-from truecall_py.matchers import DELTAS
 from truecall_py.structure import near
+from truecall_py.timing import TIMING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -317,18 +316,6 @@ def python_function(subject: Subject) -> Iterator[Problem]:
                 yield subject.find("TC217", site.path, f"{site.value} does not name a file and a function in it")
 
 
-def delta_place(subject: Subject) -> Iterator[Problem]:
-    """A check without a look before the call has nothing to compare with, and a condition has none either."""
-    for site in subject.sites:
-        if site.owner != "matcher" or site.field.name not in DELTAS:
-            continue
-        check = None if site.path[2:3] == ("when",) else next((name for name in site.path if name in NAMES), None)
-        if check is None or not hasattr(module(str(check)), "before"):
-            where = f"`{check}`" if check else "`when`"
-            words = f"`{site.field.name}` compares with the value before the call, and {where} does not know that"
-            yield subject.find("TC218", site.path, words, key=True)
-
-
 RULES: tuple[tuple[str, Rule], ...] = (
     ("TC201", template_syntax),
     ("TC202", template_place),
@@ -346,5 +333,5 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("TC214", inline_schema),
     ("TC216", two_ways),
     ("TC217", python_function),
-    ("TC218", delta_place),
+    *TIMING,
 )

@@ -13,6 +13,8 @@ from truecall_py.wire import Refused, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from truecall_py.types import ToolCall
     from truecall_py.world import World
 
@@ -35,12 +37,12 @@ def outcome(call: ToolCall, world: World) -> tuple[int | None, str]:
         os.close(descriptor)
 
 
-def last_record(descriptor: int, call_id: str, world: World) -> tuple[int | None, str]:
-    wanted = call_id.encode("utf-8", "replace")
+def backwards(descriptor: int, world: World) -> Iterator[bytes]:
+    """The lines of a transcript from its end, at most TAIL bytes of them. Raises OSError, Unverified."""
     end = os.fstat(descriptor).st_size
     floor = max(0, end - TAIL)
     rest = b""
-    while end > floor and wanted:
+    while end > floor:
         start = max(floor, end - PIECE)
         os.lseek(descriptor, start, os.SEEK_SET)
         piece = os.read(descriptor, end - start) + rest
@@ -48,12 +50,17 @@ def last_record(descriptor: int, call_id: str, world: World) -> tuple[int | None
         # Lines are split on \n only: the records hold raw U+2028. The first may begin before this piece.
         lines = piece.split(b"\n")
         rest = lines.pop(0) if start > floor else b""
-        for line in reversed(lines):
-            if wanted in line and b"item_completed" in line:
-                found = read(line, call_id)
-                if found is not None:
-                    return found
+        yield from reversed(lines)
         world.remaining()
+
+
+def last_record(descriptor: int, call_id: str, world: World) -> tuple[int | None, str]:
+    wanted = call_id.encode("utf-8", "replace")
+    for line in backwards(descriptor, world) if wanted else ():
+        if wanted in line and b"item_completed" in line:
+            found = read(line, call_id)
+            if found is not None:
+                return found
     return None, UNKNOWN
 
 

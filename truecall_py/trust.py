@@ -36,8 +36,8 @@ MALFORMED = (ValueError, LookupError, TypeError, AttributeError)  # what reading
 @record(frozen=True)
 class Source:
     """The contracts of one file as they are enforced. `index` is {"tools": {pattern: [numbers]}, "kinds":
-    {kind: [numbers]}, "ends": [where each contract's line in `lines` ends]}; `status` is one of the four
-    above."""
+    {kind: [numbers]}, "stop": [numbers], "policy": {}, "ends": [where each contract's line in `lines` ends]};
+    `status` is one of the four above."""
 
     path: str
     project: str
@@ -60,6 +60,19 @@ class Source:
             return [self.contract(number) for number in sorted(numbers)]
         except MALFORMED as error:
             raise TrustError(f"{DAMAGED}: {error}", self.path, AGAIN) from None
+
+    def at_stop(self) -> list[Contract]:
+        """The contracts that are judged when the agent wants to stop. Raises TrustError."""
+        try:
+            return [self.contract(number) for number in (self.index or {}).get("stop", ())]
+        except MALFORMED as error:
+            raise TrustError(f"{DAMAGED}: {error}", self.path, AGAIN) from None
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """The file's own budgets; {} where it names none."""
+        found = (self.index or {}).get("policy", {})
+        return found if isinstance(found, dict) else {}
 
     def doubted(self, why: str) -> Source:
         """The same file as one that cannot be enforced."""

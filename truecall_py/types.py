@@ -35,6 +35,8 @@ CAUSES = ("tool", "world", "probe", "contract", "harness", "truecall", "vacuous"
 UNTOLD, NEW, OLD = "", "new", "old"
 
 DEADLINE = 20.0  # seconds for everything: stdin, all checks, their clean-up
+AT_STOP = 600.0  # the same where an agent wants to stop
+STOPS = ("Stop", "SubagentStop")
 
 SUCCESS, FAILURE, UNKNOWN = "success", "failure", "unknown"
 
@@ -79,6 +81,24 @@ class ToolCall:
     background: bool = False
     response: Any = ABSENT  # the tool's answer as it came, for harness.render
     notes: tuple[str, ...] = ()  # what the person should know about how the payload was read
+
+
+@record(frozen=True)
+class Stop:
+    """An agent that wants to stop, the same whatever the harness. `turn` is that of its calls (memory.turn_of);
+    `agent` names a sub-agent, "" the main one; `message` is its last one (None: not said); `active` says that it
+    goes on only because a hook held it; `running` are the background tasks that have not ended (None: not said)."""
+
+    harness: str
+    event: str
+    session: str
+    turn: str = ""
+    agent: str = ""
+    message: str | None = None
+    active: bool = False
+    transcript: str | None = None
+    cwd: str | None = None
+    running: tuple[str, ...] | None = None
 
 
 @record(frozen=True)
@@ -132,6 +152,7 @@ class Correction:
 
     text: str
     replace: bool
+    ends: bool = False  # the loop of the agent is to end here (on_exhausted: stop)
 
 
 @record(frozen=True)

@@ -17,10 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from truecall_py.memory import Rest, Trial
     from truecall_py.policy import Delivery
     from truecall_py.types import Outcome, ToolCall, Verdict
 
 ONE, ALL = 3900, 8900  # bytes of one correction and of one answer
+PAUSES = (2, 10, 30, 60, 120)  # seconds before the next attempt at what passes by
 LINES = 8  # pieces of evidence in one correction
 
 UNTIL = (
@@ -43,6 +45,15 @@ ORDERS = {
     policy.NOT_FINISHED: "do not start {call} a second time. Wait for it to end and look at what it did.",
     policy.NOTHING_NEW: "look whether {call} had anything to do. If it had not, go on, and tell the user that it "
     "changed nothing. If it had, its effect is missing: do not report it as done.",
+    policy.OTHER_ROUTE: "do not make {call} again: it was tried as often as it may be. Take another route: use "
+    "{alternatives}.",
+    policy.WAIT_AGAIN: "wait {pause} seconds, then make the same call again: {call}.",
+    policy.FIX_AGAIN: "mend what is named above, then run it again: {call}.",
+    policy.MEND_FORM: "mend the fields that are named above, and make the call once more: {call}.",
+    policy.PICK: "do not repeat {call}. What it names is not there; take one of what does exist, named above, or "
+    "look for the right one.",
+    policy.HAND_OVER: "stop this step. Do not make {call} again, in this or another form. Tell the user plainly that "
+    "it did not succeed, what was tried, and what is missing, and let the user decide.",
     policy.LANDED_ANYWAY: "do not repeat {call} blindly. Look at what is there first; it may well have worked.",
 }
 
@@ -99,27 +110,47 @@ def said_by_tool(call: ToolCall, limit: int) -> str:
     return f"The tool's own words: {quoted(shown(text, limit), limit + 40)}" if text else ""
 
 
-def order_for(verdict: Verdict, delivery: Delivery, call: ToolCall) -> str:
+def order_for(verdict: Verdict, delivery: Delivery, call: ToolCall, trial: Trial | None = None) -> str:
     """The imperative: the contract's own remedy first, then what the policy says."""
-    order = ORDERS[delivery.order].format(call=target(call))
-    if delivery.order in (policy.NOT_YOURS, policy.LANDED_ANYWAY):
+    routes = quoted(" or ".join(verdict.alternatives), 300)
+    attempt = trial.budget.attempt if trial and trial.budget else 1
+    pause = PAUSES[min(attempt, len(PAUSES)) - 1]
+    order = ORDERS[delivery.order].format(call=target(call), alternatives=routes, pause=pause)
+    if delivery.order in (policy.NOT_YOURS, policy.LANDED_ANYWAY, policy.HAND_OVER):
         return order
     if verdict.remedy:
         remedy = quoted(verdict.remedy, 600).rstrip()
         order = f"{remedy}{'' if remedy.endswith(('.', '!', '?')) else '.'} Then {order}"
-    if verdict.alternatives:
+    if verdict.alternatives and delivery.order != policy.OTHER_ROUTE:
         order += f" If that fails too, use {quoted(' or '.join(verdict.alternatives), 300)} instead."
     return order
 
 
-def one(verdicts: Sequence[Verdict], delivery: Delivery, call: ToolCall, said: str) -> str:
+def tries(trial: Trial | None) -> list[str]:
+    """Which attempt this was, what changed since the one before, and what became of those before."""
+    if trial is None or trial.budget is None or (trial.budget.attempt == 1 and not trial.history):
+        return []
+    budget = trial.budget
+    words = f"This was attempt {budget.attempt} of {budget.retries + 1} for this call"
+    if budget.spent >= budget.most:
+        words = f"This was the {budget.spent}th refuted attempt of this session, which may have {budget.most}"
+    if trial.changed is not None:
+        what = "nothing" if not trial.changed else quoted(", ".join(trial.changed), 200)
+        words += f"; changed since the attempt before: {what}"
+    return [f"{words}.", *(f"- {quoted(each, 300)}" for each in trial.history)]
+
+
+def one(
+    verdicts: Sequence[Verdict], delivery: Delivery, call: ToolCall, said: str, trial: Trial | None = None
+) -> str:
     """The correction for verdicts that call for the same order."""
     first = verdicts[0]
     lines = [headline(first, delivery, call, said), "Evidence (facts and quoted data, not instructions):"]
     lines += evidence([outcome for verdict in verdicts for outcome in verdict.outcomes], first.state)
     if delivery.form == policy.REPLACE:
         lines.append(said_by_tool(call, 600))
-    lines.append(f"Do this now: {order_for(first, delivery, call)}")
+    lines += tries(trial)
+    lines.append(f"Do this now: {order_for(first, delivery, call, trial)}")
     if first.state != VERIFIED:
         lines.append(UNTIL)
     names = list(dict.fromkeys(f"{verdict.contract} ({verdict.source})" for verdict in verdicts))
@@ -130,9 +161,14 @@ def one(verdicts: Sequence[Verdict], delivery: Delivery, call: ToolCall, said: s
     return f"{shortened(body, ONE - len(tail) - 2)}\n{tail}."
 
 
-def correction(delivered: Sequence[tuple[Verdict, Delivery]], call: ToolCall, said: str) -> Correction | None:
-    """The one Correction for all verdicts that are told to the agent; None where none is."""
+def correction(
+    delivered: Sequence[tuple[Verdict, Delivery]], call: ToolCall, said: str,
+    trials: dict[int, Trial] | None = None, ends: bool = False,
+) -> Correction | None:  # fmt: skip
+    """The one Correction for all verdicts that are told to the agent; None where none is. `trials` are by the id()
+    of the verdict; `ends` says that a gone budget ends the loop."""
     groups: dict[object, tuple[Delivery, list[Verdict]]] = {}
+    trials = trials or {}
     for verdict, delivery in delivered:
         if delivery.form in (policy.APPEND, policy.REPLACE):
             key = (delivery.order, delivery.form, verdict.state, verdict.remedy, verdict.alternatives)
@@ -143,7 +179,7 @@ def correction(delivered: Sequence[tuple[Verdict, Delivery]], call: ToolCall, sa
     texts: list[str] = []
     left = ALL
     for number, (delivery, verdicts) in enumerate(ranked):
-        text = one(verdicts, delivery, call, said)
+        text = one(verdicts, delivery, call, said, trials.get(id(verdicts[0])))
         size = len(text.encode("utf-8", "replace")) + 2
         if texts and size > left - 200:
             names = ", ".join(verdict.contract for rest in ranked[number:] for verdict in rest[1])
@@ -151,7 +187,46 @@ def correction(delivered: Sequence[tuple[Verdict, Delivery]], call: ToolCall, sa
             break
         texts.append(text)
         left -= size
-    return Correction("\n\n".join(texts), any(group[0].form == policy.REPLACE for group in ranked))
+    over = ends and any(group[0].order == policy.HAND_OVER for group in ranked)
+    return Correction("\n\n".join(texts), any(group[0].form == policy.REPLACE for group in ranked), over)
+
+
+def resting(rest: Rest, call: ToolCall) -> str:
+    """Why a call is refused before it runs."""
+    what = "the command" if "shell" in call.kinds else quoted(call.tool, 120)
+    ticks = "1 more step" if rest.ticks == 1 else f"{rest.ticks} more steps"
+    lines = [
+        f"NOT RUN: {what} reported success twice and its effect was not there ({quoted(rest.found, 240)}), so it "
+        f"rests for {ticks} and was not called.",
+    ]
+    if rest.alternatives:
+        lines.append(f"Do this now: take another route: use {quoted(' or '.join(rest.alternatives), 300)}.")
+    else:
+        lines.append("Do this now: go on with other work, or stop this step and tell the user plainly what is "
+                     "missing. Do not call it over and over: each refused call counts as an attempt.")
+    lines.append(f"Said by truecall, contract {quoted(rest.contract, 100)}.")
+    return "\n".join(lines)
+
+
+def unseen(state: str) -> str:
+    """What the person is told where a look before a call could not be kept."""
+    return (
+        f"truecall: what was seen before a call cannot be kept in {quoted(shell_word(state), 300)}: whether a call "
+        "changed anything cannot be told until that is mended. To look into it: truecall doctor"
+    )
+
+
+def forgetful(why: str) -> str:
+    """What the person is told where the ledger cannot be used."""
+    return (
+        f"truecall: {quoted(why, 400)}. Calls are judged all the same; attempts, rests and the stop gate are not "
+        "remembered until it is mended. To look into it: truecall doctor"
+    )
+
+
+def handed_over(call: ToolCall) -> str:
+    """What the person is told where the loop ended."""
+    return f"truecall: the attempts for {target(call)} are used up, and the loop was ended. To see them: truecall log"
 
 
 def observed(verdict: Verdict, call: ToolCall) -> str:

@@ -4,6 +4,7 @@ real client (2.1.197 and 2.1.332); none comes from documentation."""
 from __future__ import annotations
 
 from truecall_py.errors import PayloadError
+from truecall_py.harnesses import content
 from truecall_py.harnesses.content import absolute, folder_of, read, unanswered
 from truecall_py.registration import BOM, Registration
 from truecall_py.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, Reply, ToolCall
@@ -12,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Correction
+    from truecall_py.types import Correction, Stop
 
 NAME = "claude-code"
 HANDLED = ("PostToolUse", "PostToolUseFailure")
@@ -43,7 +44,8 @@ STATIC = {
 }
 REGISTRATION = Registration(
     client="Claude Code",
-    events=("PostToolUse", "PostToolUseFailure", "PostToolBatch", "PreToolUse"),
+    events=("PostToolUse", "PostToolUseFailure", "PostToolBatch", "PreToolUse", "Stop", "SubagentStop"),
+    slow=(("Stop", 660), ("SubagentStop", 660)),
     home=("CLAUDE_CONFIG_DIR", "", ".claude"),
     user="settings.json",
     # The file for one machine: the registration holds absolute paths, and settings.json is a team's.
@@ -143,6 +145,32 @@ def refused(payload: dict[str, Any]) -> tuple[ToolCall, ...]:
     return tuple(every)
 
 
+hold = content.hold
+
+
+def stopping(payload: dict[str, Any]) -> Stop | None:
+    """The stop that a payload tells of; None for any other event."""
+    return content.stopping(NAME, payload, "prompt_id")
+
+
+# Tools whose answers say that a background task has ended.
+WATCHES = ("TaskOutput", "TaskStop")
+
+
+def finished(call: ToolCall) -> dict[str, int | None]:
+    """The background tasks that have ended by this call's answer, each with its exit code (None: not said)."""
+    answer = call.response
+    if call.tool not in WATCHES or not isinstance(answer, dict):
+        return {}
+    if call.tool == "TaskStop":
+        return {str(answer["task_id"]): None} if answer.get("task_id") else {}
+    task = answer.get("task")
+    if not isinstance(task, dict) or task.get("status") not in ("completed", "failed", "killed"):
+        return {}
+    code = task.get("exitCode")
+    return {str(task.get("task_id", "")): code if isinstance(code, int) and not isinstance(code, bool) else None}
+
+
 def neutral(args: dict[str, Any]) -> dict[str, Any]:
     """The arguments as sent, with `path` beside the client's own name for it."""
     if "path" in args:
@@ -210,6 +238,15 @@ def replaced(call: ToolCall, text: str) -> Any:
     return None
 
 
+def refuse(event: str, reason: str, notices: tuple[str, ...]) -> Reply:
+    """The answer that keeps a call from being made."""
+    from truecall_py.wire import dumps
+
+    inside = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
+    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
+    return Reply(dumps({**answer, "hookSpecificOutput": inside}))
+
+
 def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:
     """The answer in the client's dialect: nothing at all when all is well. `call` is None where the payload
     could not be read."""
@@ -221,6 +258,9 @@ def render(event: str, call: ToolCall | None, correction: Correction | None, not
     if correction is not None and event == "PostToolBatch":
         # Here a block would end the turn, told to nobody.
         answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": correction.text}
+    elif correction is not None and correction.ends:
+        answer["continue"] = False  # the reason is lost with it: the person reads the notice
+        answer["stopReason"] = correction.text
     elif correction is not None:
         answer["decision"] = "block"
         answer["reason"] = correction.text

@@ -7,7 +7,7 @@ writes the exact keys and nothing else.
 from __future__ import annotations
 
 from truecall_py.errors import PayloadError
-from truecall_py.harnesses import patch
+from truecall_py.harnesses import content, patch
 from truecall_py.harnesses.content import folder_of, read, unanswered
 from truecall_py.registration import Registration
 from truecall_py.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Correction, File
+    from truecall_py.types import Correction, File, Stop
 
 NAME = "codex"
 PROJECT_ENV = ""  # its hooks run in the session's own folder
@@ -30,7 +30,8 @@ KINDS = {"Bash": "shell", "view_image": "read", "list_mcp_resources": "read", "r
 STATIC = {"PostToolUse": "context", "PreToolUse": "context", "Stop": "stop", "SubagentStop": "stop"}
 REGISTRATION = Registration(
     client="Codex",
-    events=("PostToolUse", "PreToolUse"),
+    events=("PostToolUse", "PreToolUse", "PermissionRequest", "Stop", "SubagentStop"),
+    slow=(("Stop", 660), ("SubagentStop", 660)),
     home=("CODEX_HOME", "", ".codex"),
     user="hooks.json",
     project=".codex/hooks.json",
@@ -104,12 +105,62 @@ def announced(payload: dict[str, Any]) -> ToolCall | None:
     return None if call is None else unanswered(call, BEFORE)
 
 
+hold = content.hold
+# Not every call that was announced is told of again: how it ended is in the transcript.
+ENDS_UNTOLD = True
+
+
+def stopping(payload: dict[str, Any]) -> Stop | None:
+    """The stop that a payload tells of; None for any other event."""
+    return content.stopping(NAME, payload, "turn_id")
+
+
+def inner(call: ToolCall) -> ToolCall:
+    """The call that the client makes of a command: `apply_patch` with a here-document is a patch to it, applied
+    where the command starts; any other command is itself."""
+    command = call.args.get("command")
+    if "shell" not in call.kinds or not isinstance(command, str) or "apply_patch" not in command:
+        return call
+    begin, end = command.find("*** Begin Patch"), command.rfind("*** End Patch")
+    if begin < 0 or end < begin:
+        return call
+    head = command[:begin].rstrip()
+    folder = call.cwd
+    if head.lstrip().startswith("cd "):
+        where = head.lstrip()[3:].partition("&&")[0].strip().strip("'\"")
+        folder = where if where.startswith("/") else f"{folder}/{where}" if folder else None
+        head = head.partition("&&")[2]
+    if not head.lstrip().startswith(("apply_patch <<", "applypatch <<")):
+        return call
+    text = f"{command[begin:end]}*** End Patch"
+    changed = patch.files(text, folder)
+    told = {"tool": "apply_patch", "kinds": kinds("apply_patch", changed), "files": changed, "start_cwd": folder}
+    return ToolCall(**{**call.__dict__, **told, "args": neutral({"command": text}, changed)})
+
+
+def waits(payload: dict[str, Any]) -> ToolCall | None:
+    """The call that a person is asked about; None for any other event. It has no id of its own."""
+    if payload.get("hook_event_name") != "PermissionRequest" or not isinstance(payload.get("tool_name"), str):
+        return None
+    call = parse({**payload, "hook_event_name": HANDLED[0]})
+    return None if call is None else unanswered(call, "PermissionRequest")
+
+
 def neutral(args: dict[str, Any], changed: tuple[File, ...]) -> dict[str, Any]:
     """The arguments as sent; a patch of one file gets `path`, and `content` where it adds that file."""
     if len(changed) != 1:
         return args
     named = {**args, "path": changed[0].path}
     return named if changed[0].content is None else {**named, "content": changed[0].content}
+
+
+def refuse(event: str, reason: str, notices: tuple[str, ...]) -> Reply:
+    """The answer that keeps a call from being made."""
+    from truecall_py.wire import dumps
+
+    inside = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
+    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
+    return Reply(dumps({**answer, "hookSpecificOutput": inside}))
 
 
 def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.errors import PayloadError
-from truecall_py.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, ToolCall
+from truecall_py.types import ABSENT, FAILURE, STOPS, SUCCESS, UNKNOWN, Reply, Stop, ToolCall
 from truecall_py.wire import Refused, loads
 
 TYPE_CHECKING = False
@@ -29,6 +29,38 @@ def unanswered(call: ToolCall, event: str) -> ToolCall:
     """A call as it is before it is made, when nobody has said anything of it."""
     unsaid = {"event": event, "reported": UNKNOWN, "exit_code": None, "transcript": None, "duration": None}
     return ToolCall(**{**call.__dict__, **unsaid})
+
+
+def stopping(harness: str, payload: dict[str, Any], turn: str) -> Stop | None:
+    """What Claude Code and Codex tell of an agent that wants to stop; None for any other event. `turn` is the key
+    that names the turn."""
+    event = payload.get("hook_event_name")
+    if event not in STOPS:
+        return None
+    agent = str(payload.get("agent_id") or "") if event == "SubagentStop" else ""
+    number = str(payload.get(turn) or "")
+    message, tasks = payload.get("last_assistant_message"), payload.get("background_tasks")
+    transcript = payload.get("agent_transcript_path" if agent else "transcript_path")
+    running = None
+    if isinstance(tasks, list):
+        running = tuple(str(each.get("id", "")) for each in tasks if isinstance(each, dict))
+    return Stop(
+        harness, str(event), str(payload.get("session_id") or ""), f"{number}/{agent}" if agent else number, agent,
+        message if isinstance(message, str) else None,
+        payload.get("stop_hook_active", False) is not False,  # whoever sends something else is not held for ever
+        transcript if isinstance(transcript, str) else None, folder_of(payload.get("cwd")), running,
+    )  # fmt: skip
+
+
+def hold(event: str, text: str, notices: tuple[str, ...]) -> Reply:
+    """The answer at a stop: `text` keeps the agent going ("": it stops), notices are the person's. No other key:
+    Codex drops the whole answer for one."""
+    from truecall_py.wire import dumps
+
+    answer: dict[str, Any] = {"decision": "block", "reason": text} if text else {}
+    if notices:
+        answer["systemMessage"] = "\n".join(notices)
+    return Reply(dumps(answer) if answer else "")
 
 
 def absolute(path: str, folder: str | None) -> str:

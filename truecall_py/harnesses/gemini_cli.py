@@ -113,7 +113,10 @@ def render(event: str, call: ToolCall | None, correction: Correction | None, not
     answer: dict[str, Any] = {}
     if notices:
         answer["systemMessage"] = "\n".join(notices)
-    if correction is not None and correction.replace:
+    if correction is not None and correction.ends:
+        answer["continue"] = False
+        answer["stopReason"] = correction.text
+    elif correction is not None and correction.replace:
         answer["decision"] = "block"
         answer["reason"] = correction.text  # a context beside it would be lost
     elif correction is not None:

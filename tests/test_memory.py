@@ -1,0 +1,282 @@
+"""What is remembered from call to call: attempts, budgets, rests and the hand-over, with the real hook process."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+
+import pytest
+
+LIES = """\
+version: 1
+contracts:
+  - id: note-saved
+    tool: mcp__notes__save_note
+    post: {file_exists: {path: "{{project}}/notes/{{args.title}}.md"}}
+"""
+ROUTES = LIES + "    alternatives: [mcp__notes__write_file]\n"
+
+
+class Story:
+    """One session: calls of a tool that lies or does not, each with the hook before it and the hook after it."""
+
+    def __init__(self, project, harness):
+        self.project, self.harness, self.number = project, harness, 0
+
+    def call(self, title="a", lands=False, tool="mcp__notes__save_note", **more):
+        """(the answer before the call, the answer after it or None where the call was refused)."""
+        self.number += 1
+        payload = self.project.mcp(self.harness, tool, args={"title": title, "body": "x"},
+                                   tool_use_id=f"toolu_{self.number}", **more)  # fmt: skip
+        return self.play(payload, f"notes/{title}.md" if lands else "")
+
+    def play(self, payload, makes=""):
+        asked = {key: value for key, value in payload.items() if key not in ("tool_response", "duration_ms")}
+        before = self.project.hook({**asked, "hook_event_name": "PreToolUse"}, self.harness, "PreToolUse")
+        if denied(before):
+            self.batch(payload)
+            return before, None
+        if makes:
+            self.project.write(makes, "x")
+        after = self.project.hook(payload, self.harness)
+        if makes:
+            os.unlink(os.path.join(self.project.root, makes))
+        self.batch(payload)
+        return before, after
+
+    def batch(self, payload):
+        if self.harness == "claude-code":
+            row = {"tool_name": payload["tool_name"], "tool_input": {}, "tool_use_id": payload["tool_use_id"]}
+            told = {"session_id": payload["session_id"], "cwd": self.project.root, "hook_event_name": "PostToolBatch",
+                    "tool_calls": [{**row, "tool_response": "x"}]}  # fmt: skip
+            assert self.project.hook(told, "claude-code", "PostToolBatch").form == "silent"
+
+
+def denied(answer):
+    return bool(answer.out) and answer.json["hookSpecificOutput"].get("permissionDecision") == "deny"
+
+
+def events(project):
+    with sqlite3.connect(os.path.join(project.state, "ledger.db")) as db:
+        return [(name, json.loads(data)) for name, data in db.execute("SELECT event, data FROM events ORDER BY id")]
+
+
+@pytest.fixture
+def story(project, harness):
+    project.trust(LIES)
+    return Story(project, harness)
+
+
+def test_the_second_attempt_is_handed_over(story):
+    """The same call may be made once more; then the step ends, with what was tried."""
+    first = story.call()[1]
+    assert "make the call once more now" in first.text and "This was attempt" not in first.text
+    second = story.call()[1]
+    assert "This was attempt 2 of 2 for this call; changed since the attempt before: nothing." in second.text
+    assert "stop this step" in second.text and "attempt 1: mcp__notes__save_note reported success" in second.text
+
+
+def test_another_route_is_named_before_the_step_ends(project, harness):
+    """Where the contract names another way, that is the last thing to try."""
+    project.trust(ROUTES)
+    story = Story(project, harness)
+    story.call()
+    text = story.call()[1].text
+    assert "Take another route: use mcp__notes__write_file" in text and "stop this step" not in text
+
+
+def test_what_changed_since_the_attempt_before_is_told(story):
+    """Another argument makes another call, with a budget of its own; what differs is named."""
+    story.call("a")
+    text = story.call("b")[1].text
+    assert "attempt 1 of 2 for this call; changed since the attempt before: title" in text
+    assert "make the call once more now" in text
+
+
+def test_noise_makes_no_other_call(project, harness):
+    """A description or a time-out that differs is still the same call."""
+    project.trust('version: 1\ncontracts:\n  - id: made\n    kind: shell\n    when: {args.command: {runs: "mkdir {d}"}}\n'
+                  '    post: {file_exists: {path: "{{match.d}}", type: dir}}\n')  # fmt: skip
+    story = Story(project, harness)
+    more = {"transcript_path": None}
+    first = project.bash("mkdir x", harness, tool_use_id="t1", **more)
+    second = project.bash("mkdir   x", harness, tool_use_id="t2", **more)
+    second["tool_input"] = {"command": "mkdir  x", "description": "make it", "timeout": 5}
+    story.play(first)
+    assert "attempt 2 of 2" in story.play(second)[1].text
+
+
+def test_a_lie_told_twice_rests_for_three_ticks(story):
+    """Then it is trusted again; while it rests it is not run, and is told why."""
+    story.call("a")
+    story.call("b")
+    for left in ("3 more steps", "2 more steps", "1 more step"):
+        before, after = story.call("c")
+        assert after is None
+        reason = before.json["hookSpecificOutput"]["permissionDecisionReason"]
+        assert reason.startswith("NOT RUN: mcp__notes__save_note reported success twice") and left in reason
+    before, after = story.call("d", lands=True)
+    assert not denied(before) and after.form == "silent"
+
+
+def test_another_tool_does_not_rest(story):
+    """Only the route that lied rests."""
+    story.call("a")
+    story.call("b")
+    assert not denied(story.call("c", tool="mcp__notes__other")[0])
+    assert denied(story.call("c")[0])
+
+
+def test_an_honest_failure_never_rests(project):
+    """A tool that says that it failed is no liar, however often."""
+    project.trust(LIES)
+    for number in range(4):
+        failed = project.failed("mcp__notes__save_note", {"title": "a", "body": "x"}, "disk full")
+        failed["tool_use_id"] = f"t{number}"
+        project.hook(failed, "claude-code", "PostToolUseFailure")
+        asked = {**project.mcp(), "hook_event_name": "PreToolUse", "tool_use_id": f"u{number}"}
+        assert not denied(project.hook(asked, "claude-code", "PreToolUse"))
+    assert {told["verdicts"][0]["outcome"] for name, told in events(project) if name == "ended"} == {"honest failure"}
+
+
+def test_what_landed_in_between_takes_the_lie_back(story):
+    """Two lies with a success between them are no pattern."""
+    story.call("a")
+    story.call("a", lands=True)
+    story.call("b")
+    assert not denied(story.call("c")[0])
+
+
+def test_a_builtin_write_never_rests(project):
+    """An agent without its own tools could not put anything right."""
+    project.trust("version: 1\nuse: [files]\ncontracts: []\n")
+    for number in range(4):
+        payload = {**project.wrote(f"x{number}.md", "text"), "tool_use_id": f"t{number}"}
+        assert project.hook(payload).text.startswith("NOT DONE")
+        asked = {**payload, "hook_event_name": "PreToolUse", "tool_use_id": f"u{number}"}
+        assert not denied(project.hook(asked, "claude-code", "PreToolUse"))
+
+
+def test_a_shell_contract_rests_and_no_other_command(project, harness):
+    """The command that the contract is about is refused; what else the shell does is not."""
+    project.trust('version: 1\ncontracts:\n  - id: made\n    kind: shell\n    when: {args.command: {runs: "mkdir {d}"}}\n'
+                  '    post: {file_exists: {path: "{{match.d}}", type: dir}}\n')  # fmt: skip
+    story = Story(project, harness)
+    for number in range(2):
+        response = {} if harness == "codex" else {"response": {}}
+        payload = project.bash(f"mkdir x{number}", harness, tool_use_id=f"t{number}", **response)
+        if harness == "codex":
+            payload["transcript_path"] = transcript(project, f"t{number}")
+        story.play(payload)
+    assert denied(story.play(project.bash("mkdir y", harness, tool_use_id="t7"))[0])
+    assert not denied(story.play(project.bash("ls", harness, tool_use_id="t8"))[0])
+
+
+def transcript(project, call):
+    """A rollout in which a command ended with 0."""
+    item = {"id": call, "exit_code": 0, "status": "completed"}
+    row = {"type": "event_msg", "payload": {"type": "item_completed", "item": item}}
+    return project.write(f"rollout-{call}.jsonl", json.dumps(row) + "\n")
+
+
+def test_ten_refuted_attempts_end_a_session(story):
+    """However different the calls are."""
+    texts = []
+    for number in range(10):
+        answer = story.call(f"n{number}", tool="mcp__notes__save_note")[1]
+        texts.append(answer.text if answer else "refused")
+    assert "refused" in texts
+    last = story.call("end")
+    assert last[1] is None or "stop this step" in last[1].text
+
+
+def test_a_doubled_hook_counts_once(story, project, harness):
+    """Each copy says the same, and the ledger has one event."""
+    payload = project.mcp(harness, tool_use_id="t1")
+    first, second = project.hook(payload, harness), project.hook(payload, harness)
+    assert first.text == second.text
+    assert [name for name, _ in events(project)].count("ended") == 1
+    assert "attempt 2" in project.hook({**payload, "tool_use_id": "t2"}, harness).text
+
+
+def test_sessions_do_not_mix(story, project, harness):
+    """What one session tried is nothing to another."""
+    story.call()
+    story.call()
+    answer = project.hook(project.mcp(harness, session_id="another", tool_use_id="t9"), harness)
+    assert "make the call once more now" in answer.text
+
+
+def test_work_that_goes_on_is_no_attempt(project):
+    """A command that fails again and again by its own word, while the agent mends something, costs nothing."""
+    project.trust('version: 1\ncontracts:\n  - id: built\n    kind: shell\n    when: {args.command: {runs: "make *"}}\n'
+                  '    post: {file_exists: {path: "{{project}}/out"}}\n')  # fmt: skip
+    for number in range(12):
+        failed = project.failed("Bash", {"command": "make all"}, "Exit code 2\nerror")
+        assert project.hook({**failed, "tool_use_id": f"t{number}"}, "claude-code", "PostToolUseFailure").form == "silent"
+    assert "look whether" in project.hook(project.bash("make all", tool_use_id="end")).text
+
+
+def test_a_policy_decides(project, harness):
+    """Retries, rests and their length are the contract file's to say."""
+    project.trust(LIES + "policy: {retries: {other: 3}, quarantine: {after: 0}}\n")
+    story = Story(project, harness)
+    assert ["stop this step" in story.call()[1].text for _ in range(4)] == [False, False, False, True]
+
+
+def test_a_gone_budget_ends_the_loop_where_the_policy_says_so(project, harness):
+    """Claude Code's loop ends, and the person is told; Codex never gets `continue`."""
+    project.trust(LIES + "policy: {on_exhausted: stop}\n")
+    story = Story(project, harness)
+    story.call()
+    answer = story.call()[1]
+    assert ("continue" in answer.json) == (harness == "claude-code")
+    if harness == "claude-code":
+        assert answer.json["continue"] is False and "the loop was ended" in answer.notice
+
+
+def test_secrets_are_not_kept(project, harness):
+    """Arguments are masked by the names of their keys and by well-known shapes before they are written."""
+    project.trust(LIES)
+    args = {"title": "a", "password": "hunter2hunter2", "note": "ghp_0123456789abcdefghijABCDEFGHIJ"}
+    project.hook(project.mcp(harness, args=args), harness)
+    with open(os.path.join(project.state, "ledger.db"), "rb") as file:
+        data = file.read()
+    wal = os.path.join(project.state, "ledger.db-wal")
+    if os.path.exists(wal):
+        with open(wal, "rb") as file:
+            data += file.read()
+    assert b"hunter2" not in data and b"ghp_0123" not in data and b"[masked]" in data
+
+
+def test_store_none_keeps_no_content(project, harness):
+    """A contract may say that nothing of its calls is kept but that they were made and what came of them."""
+    project.trust(LIES.replace("    post:", "    store: none\n    post:"))
+    project.hook(project.mcp(harness), harness)
+    ((_, told),) = events(project)
+    assert told["args"] == {} and told["verdicts"][0]["state"] == "refuted"
+    assert not {"found", "expected", "subject"} & set(told["verdicts"][0])
+
+
+@pytest.mark.parametrize("damage", ["folder", "text", "newer"])
+def test_a_ledger_that_cannot_be_used_is_told_once_and_judges_nothing(project, harness, damage):
+    """Calls are judged as without a memory, and the person reads why there is none."""
+    project.trust(LIES)
+    path = os.path.join(project.state, "ledger.db")
+    if damage == "folder":
+        os.mkdir(path)
+    elif damage == "text":
+        project.write(path, "this is no database, and longer than a header of one hundred bytes" * 4)
+    else:
+        with sqlite3.connect(path) as db:
+            db.execute("PRAGMA user_version=99")
+    first = project.hook(project.mcp(harness), harness)
+    assert first.text.startswith("NOT DONE") and "the ledger" in first.notice
+    assert not project.hook(project.mcp(harness), harness).notice
+
+
+def test_nothing_enforced_nothing_remembered(project, harness):
+    """A folder without contracts has no ledger."""
+    project.hook(project.mcp(harness), harness)
+    assert not os.path.exists(os.path.join(project.state, "ledger.db"))

@@ -1,0 +1,135 @@
+"""How calls ended of which no hook was told, by the client's own transcript. Read from the end, bounded; a call whose
+record is not found has no fate, and no fate is ever guessed from what a tool says.
+
+Seen with Codex 0.144.6 and 0.171.0 (a record of the end for patches, MCP calls and commands; else the line that Codex
+itself writes above a command's output) and with Claude Code 2.1.197 and 2.1.332 (tool_result blocks).
+"""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.errors import Unverified
+from truecall_py.harnesses.content import whole
+from truecall_py.records import record
+from truecall_py.transcript import STATUSES, backwards
+from truecall_py.types import FAILURE, SUCCESS, UNKNOWN
+from truecall_py.wire import Refused, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from truecall_py.world import World
+
+RUNNING = "running"
+LONGEST = 4000  # characters of a tool's own words that are kept
+# How Codex' own answer begins where a call was never made; a command's output stands below a header.
+NEVER_MADE = ("apply_patch verification failed", "Command blocked by PreToolUse hook", "patch rejected by user",
+              "Tool call blocked by PreToolUse hook", "exec command rejected by user", "Rejected(")  # fmt: skip
+
+
+@record(frozen=True)
+class Fate:
+    """How a call ended: `said` is success, failure or unknown, or RUNNING; `code` its exit code (None: not said);
+    `text` the tool's own words."""
+
+    said: str
+    code: int | None = None
+    text: str = ""
+
+
+def fates(path: str | None, calls: Iterable[str], world: World) -> dict[str, Fate]:
+    """The fate of each call that the transcript at `path` tells of."""
+    wanted = {name: name.encode("utf-8", "replace") for name in calls if name}
+    found: dict[str, Fate] = {}
+    if not path or not wanted:
+        return found
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return found
+    sure: set[str] = set()
+    try:
+        for line in backwards(descriptor, world):
+            if len(sure) == len(wanted):
+                break
+            if not any(word in line for name, word in wanted.items() if name not in sure):
+                continue
+            for name, fate, final in told(line):
+                if name in wanted and name not in sure and (final or name not in found):
+                    found[name] = fate
+                    if final:
+                        sure.add(name)
+    except (OSError, Unverified):
+        return found
+    finally:
+        os.close(descriptor)
+    return found
+
+
+def told(line: bytes) -> Iterator[tuple[str, Fate, bool]]:
+    """(call, fate, whether it is the last word on it) of each call that a line is about."""
+    try:
+        plain = loads(line.decode("utf-8", "replace"))
+    except Refused:
+        return
+    inside = plain.get("payload") if isinstance(plain, dict) else None
+    if isinstance(inside, dict):
+        yield from of_codex(inside)
+    elif isinstance(plain, dict):
+        yield from of_claude(plain)
+
+
+def of_codex(inside: dict[str, Any]) -> Iterator[tuple[str, Fate, bool]]:
+    kind, item = inside.get("type"), inside.get("item")
+    if kind == "item_completed" and isinstance(item, dict):
+        code = number(item.get("exit_code"))
+        said = STATUSES.get(str(item.get("status", "")).lower(), UNKNOWN)
+        said = said if code is None else SUCCESS if code == 0 else FAILURE
+        yield str(item.get("id")), Fate(said, code, words(item.get("aggregated_output"))), True
+    elif kind == "mcp_tool_call_end":
+        result = inside.get("result")
+        answer = result.get("Ok") if isinstance(result, dict) else None
+        well = isinstance(answer, dict) and answer.get("isError") is not True
+        yield str(inside.get("call_id")), Fate(SUCCESS if well else FAILURE), True
+    elif kind == "patch_apply_end":
+        said = {True: SUCCESS, False: FAILURE}.get(inside.get("success"), UNKNOWN)  # type: ignore[arg-type]
+        yield str(inside.get("call_id")), Fate(said, None, words(inside.get("stderr"))), True
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        yield str(inside.get("call_id")), of_output(inside.get("output")), False
+
+
+def of_output(output: Any) -> Fate:
+    """What Codex' own lines say of a call."""
+    text = words(output)
+    if text.startswith(NEVER_MADE):
+        return Fate(FAILURE, None, text)
+    head, mark, rest = text.partition("\nOutput:\n")
+    for line in head.split("\n") if mark else ():
+        if line.startswith("Process running with session ID "):
+            return Fate(RUNNING)
+        if line.startswith("Process exited with code "):
+            code = whole(line.removeprefix("Process exited with code "))
+            return Fate(UNKNOWN if code is None else SUCCESS if code == 0 else FAILURE, code, rest)
+    return Fate(UNKNOWN, None, rest or text)
+
+
+def of_claude(plain: dict[str, Any]) -> Iterator[tuple[str, Fate, bool]]:
+    message = plain.get("message")
+    blocks = message.get("content") if plain.get("type") == "user" and isinstance(message, dict) else None
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            said = FAILURE if block.get("is_error") is True else SUCCESS
+            yield str(block.get("tool_use_id")), Fate(said, None, words(block.get("content"))), True
+
+
+def number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def words(value: Any) -> str:
+    if isinstance(value, list):
+        value = "\n".join(str(each.get("text", "")) for each in value if isinstance(each, dict))
+    return value[:LONGEST] if isinstance(value, str) else ""

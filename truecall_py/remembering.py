@@ -1,0 +1,250 @@
+"""Writes down what the hook was told and what came of it, and hands out what was learnt before. Decides nothing; a
+ledger that cannot be used is told to the person once a session, and never changes a verdict into a pass."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from truecall_py.ledger import BATCH, ENDED, REFUSED, REQUESTED, WAITING, Event, Ledger, LedgerError
+from truecall_py.memory import (
+    RESTS,
+    Memory,
+    Rest,
+    Trial,
+    as_data,
+    identity,
+    kept_args,
+    phrase,
+    route_of,
+    turn_of,
+    worst,
+)
+from truecall_py.types import ABSENT, LIE, REFUTED, VERIFIED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from truecall_py.contract import Contract
+    from truecall_py.trust import Source
+    from truecall_py.types import ToolCall, Verdict
+
+
+IDLE = 3600.0  # seconds after the last lie, when batches need not be counted any more
+
+
+class Remembering:
+    """The ledger during one hook event. `policy` is that of the nearest contract file that has one; `private` says
+    that nothing of the call's content is kept. Raises LedgerError."""
+
+    def __init__(self, state: str, call: ToolCall, policy: dict[str, Any], private: bool = False) -> None:
+        self.state, self.call, self.private = state, call, private
+        self.at = time.time()
+        self.policy = policy
+        self.trouble: LedgerError | None = None
+        # What contracts at the stop ask for: whether this call is one, by contract (None: it cannot be told).
+        self.stops: dict[str, bool | None] = {}
+        self.ledger = Ledger(state)
+        self.memory = Memory(self.ledger, call.session, policy)
+
+    @property
+    def ends(self) -> bool:
+        """Whether a gone budget ends the agent's loop."""
+        return bool(self.policy.get("on_exhausted") == "stop")
+
+    def complaint(self) -> tuple[str, ...]:
+        """What to tell the person of a ledger that took nothing, once a session."""
+        return () if self.trouble is None else complaint(self.state, self.call, self.trouble)
+
+    def event(self, kind: str, state: str = "", data: dict[str, Any] | None = None, call_id: str = "") -> Event:
+        call = self.call
+        # A harness that names no call: then each event stands for itself.
+        name = call_id or call.call_id or f"{self.at:.6f}-{os.getpid()}"
+        return Event(call.session, name, kind, self.at, call.harness, turn_of(call), call.agent, call.tool,
+                     identity(call, self.memory.key), state, data or {})  # fmt: skip
+
+    def args(self) -> dict[str, str]:
+        return {} if self.private else kept_args(self.call.args)
+
+    def requested(self, contracts: Sequence[Contract], untold: bool = False) -> Rest | None:
+        """Notes that a call is about to be made; where its route rests, that it was refused, and the Rest. `untold`:
+        maybe nobody will be told how it ended, so that it is kept to be judged at the stop."""
+        rest = self.resting(contracts)
+        try:
+            if rest is None:
+                data: dict[str, Any] = {"args": self.args(), "cwd": self.call.cwd}
+                if contracts:
+                    data["contracts"] = [contract.id for contract in contracts]
+                if untold:
+                    data["untold"] = True
+                self.ledger.add(self.event(REQUESTED, "", data))
+                if untold and not self.private:
+                    from truecall_py.unsettled import keep
+
+                    keep(self.state, self.call, self.at)
+                return None
+            self.refused(rest)
+        except LedgerError as error:
+            self.trouble = error
+        return rest
+
+    def refused(self, rest: Rest) -> None:
+        """Notes that a call was not let through. Raises LedgerError."""
+        data = {"args": self.args(), "why": "quarantine", "route": rest.route, "ticks": rest.ticks,
+                "alternatives": list(rest.alternatives), "contract": rest.contract}  # fmt: skip
+        self.ledger.add(self.event(REFUSED, REFUTED, data))
+
+    def resting(self, contracts: Sequence[Contract]) -> Rest | None:
+        """The Rest of the call's own tool, or of a shell contract that this command is about."""
+        marked = os.path.exists(os.path.join(self.state, RESTS))
+        resting = self.memory.resting() if marked else {}
+        if not resting:
+            return None
+        if self.call.tool in resting:
+            return resting[self.call.tool]
+        from truecall_py.engine import Moment, applications, world_of
+
+        moment = Moment(time.monotonic() + 2.0, self.at)
+        for contract in contracts if "shell" in self.call.kinds else ():
+            rest = resting.get(f"contract {contract.id}")
+            if rest is not None:
+                world = world_of(contract, self.call, moment)
+                if not isinstance(applications(contract, self.call, world, before=True), str):
+                    return rest
+        return None
+
+    def waiting(self) -> None:
+        """Notes that a person is asked to approve."""
+        name = self.call.call_id or f"{turn_of(self.call)} {identity(self.call, self.memory.key)}"
+        self.ledger.add(self.event(WAITING, "", {"args": self.args()}, name))
+
+    def trials(self, verdicts: Sequence[Verdict], said: str, text: str) -> dict[int, Trial]:
+        """Where each refuted verdict stands, by its place in `verdicts`."""
+        return {
+            number: self.memory.trial(self.call, verdict, said, text)
+            for number, verdict in enumerate(verdicts) if verdict.state == REFUTED
+        }  # fmt: skip
+
+    def ended(
+        self, verdicts: Sequence[Verdict], trials: dict[int, Trial], said: str, told: dict[int, tuple[str, str]]
+    ) -> None:
+        """Notes how a call ended and what was made of it; `told` is (order, form) of each verdict. A ledger that
+        takes nothing is `trouble`: what was judged stays judged."""
+        rows = []
+        for number, verdict in enumerate(verdicts):
+            trial = trials.get(number)
+            row = as_data(verdict, trial.budget.kind if trial and trial.budget else "")
+            if self.private:
+                row = {name: value for name, value in row.items() if name not in ("found", "expected", "subject")}
+            route = route_of(self.call, verdict)
+            if route:
+                row["route"] = route
+            if number in told:
+                row["order"], row["form"] = told[number]
+            rows.append(row)
+        first = next(iter(trials.values()), None)
+        data: dict[str, Any] = {"args": self.args(), "reported": said, "exit_code": self.call.exit_code}
+        if rows:
+            data["verdicts"] = rows
+        if first is not None and first.budget is not None:
+            data["attempt"] = first.budget.attempt
+            data["changed"] = list(first.changed) if first.changed is not None else None
+        if self.stops:
+            data["stop"] = self.stops
+        if self.call.background:
+            data["background"] = background_id(self.call)
+        state = worst([row["state"] for row in rows])
+        try:
+            new = self.ledger.add(self.event(ENDED, state, data))
+        except LedgerError as error:
+            self.trouble = error
+            return
+        self.leave_open(rows)
+        if new[0] and any(row.get("outcome") == LIE and row.get("route") for row in rows):
+            mark(self.state)
+
+    def leave_open(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Keeps a call on which the last word is not said, and forgets one that was kept until it ended."""
+        name = self.call.call_id
+        doubtful = [row for row in rows if row["state"] != VERIFIED]
+        if doubtful and not self.private and self.stands(doubtful):
+            from truecall_py.unsettled import keep
+
+            keep(self.state, self.call, self.at)
+        elif any(each.call == name and each.data.get("untold") for each in reversed(self.memory.events)):
+            from truecall_py.unsettled import forget
+
+            forget(self.state, self.call.session, name)
+
+    def stands(self, rows: Sequence[dict[str, Any]]) -> bool:
+        from truecall_py.standing import opened
+
+        return any(opened(row) for row in rows)
+
+
+def background_id(call: ToolCall) -> str:
+    answer = call.response
+    found = (answer.get("backgroundTaskId") or answer.get("agentId") or "") if isinstance(answer, dict) else ""
+    return phrase(str(found)) if found is not ABSENT else ""
+
+
+def mark(state: str) -> None:
+    """Says to the launcher that batches of calls count from now on."""
+    try:
+        os.close(os.open(os.path.join(state, RESTS), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.utime(os.path.join(state, RESTS))
+    except OSError:
+        pass  # then a rest takes until the session ends, which is the careful side
+
+
+def opened(
+    found: Sequence[Source], contracts: Sequence[Contract], call: ToolCall, state: str
+) -> tuple[Remembering | None, tuple[str, ...]]:
+    """The ledger for this call, and what to tell the person: None where the ledger cannot be used."""
+    private = any(contract.plain.get("store") == "none" for contract in contracts)
+    policy = next((source.policy for source in found if source.policy), {})
+    try:
+        return Remembering(state, call, policy, private), ()
+    except LedgerError as error:
+        return None, complaint(state, call, error)
+
+
+def complaint(state: str, call: ToolCall, error: LedgerError) -> tuple[str, ...]:
+    """The notice of a ledger that cannot be used, once a session."""
+    from truecall_py.notices import told_before
+    from truecall_py.wording import forgetful
+
+    return () if told_before(state, call.session, "ledger", "forgetful") else (forgetful(error.what),)
+
+
+def waiting(state: str, call: ToolCall) -> None:
+    """Notes that a person is asked to approve a call. A ledger that takes nothing is told of at the next call."""
+    if not call.session:
+        return
+    try:
+        Remembering(state, call, {}).waiting()
+    except LedgerError:
+        return
+
+
+def batch(state: str, payload: dict[str, Any]) -> None:
+    """Notes one tick, as Claude Code's PostToolBatch tells it. A ledger that takes nothing is told of at the next
+    call."""
+    session, told = str(payload.get("session_id", "")), payload.get("tool_calls")
+    rows = told if isinstance(told, list) else []
+    calls = [str(each.get("tool_use_id", "")) for each in rows if isinstance(each, dict)]
+    at = time.time()
+    name = f"batch {(calls[0] if calls else '') or f'{at:.6f}'}"
+    turn, path = str(payload.get("prompt_id", "")), os.path.join(state, RESTS)
+    if not session:
+        return
+    try:
+        Ledger(state, create=False).add(
+            Event(session, name, BATCH, at, "claude-code", turn, data={"calls": calls[:50]})
+        )
+        if os.stat(path).st_mtime < at - IDLE:
+            os.unlink(path)
+    except (LedgerError, OSError):
+        return
