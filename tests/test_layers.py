@@ -24,7 +24,7 @@ LAYERS = (
     ("judging",),
     ("bugs", "incoming", "hook", "library", "slow_lane", "documents", "committed", "installs",
      "inventory", "switches", "surroundings", "canary", "diagnosis", "enforcement", "beginnings",
-     "smallworld", "examples", "evidence", "recorded_shell", "recording", "appending", "ancestor_words", "ancestor",
+     "strays", "smallworld", "examples", "evidence", "recorded_shell", "recording", "appending", "ancestor_words", "ancestor",
      "rejudging", "traces"),
     ("commands", "generated"),
     ("cli",),
