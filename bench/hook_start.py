@@ -69,6 +69,11 @@ def payload(folder: str, tool: str, name: str, size: int = 0) -> bytes:
     ).encode()  # fmt: skip
 
 
+def again(data: bytes) -> bytes:
+    """The payload of another call."""
+    return data.replace(b"toolu_1", b"toolu_2")
+
+
 class Case:
     """One row: a command, its input, and the times of its starts."""
 
@@ -134,7 +139,7 @@ def cases(root: str) -> dict[str, Case]:
         "1 MB payload, one verified": hook(one, payload(one[0], note, "there", 1 << 20), False),
         "8 MB payload, one verified": hook(one, payload(one[0], note, "there", 8 << 20), False),
         "before, nothing to look at": hook(one, payload(one[0], other, "there"), False, "PreToolUse"),
-        "before, one fact looked at": hook(one, payload(one[0], note, "elsewhere").replace(b"toolu_1", b"toolu_2"), False, "PreToolUse"),
+        "before, one fact looked at": hook(one, again(payload(one[0], note, "elsewhere")), False, "PreToolUse"),
         "import of the four packages": Case([sys.executable, "-I", "-c", PACKAGES]),
     }
     if shutil.which("node"):

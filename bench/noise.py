@@ -18,12 +18,12 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from truecall_py import looks  # noqa: E402
-from truecall_py.checks.outcomes import refuted, verified  # noqa: E402
-from truecall_py.contract import Contract  # noqa: E402
-from truecall_py.facts import Facts  # noqa: E402
-from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall  # noqa: E402
-from truecall_py.world import World  # noqa: E402
+from truecall_py import looks
+from truecall_py.checks.outcomes import refuted, verified
+from truecall_py.contract import Contract
+from truecall_py.facts import Facts
+from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.world import World
 
 
 class Sensor:
@@ -46,7 +46,7 @@ class Sensor:
 
 def simulate(agree: int, calls: int, wrong: float, seed: int) -> dict[str, float]:
     """Shares of the honest calls and of the lies, in percent, and the looks that a call costs."""
-    sensor = Sensor(random.Random(seed), wrong)  # noqa: S311 - a simulation
+    sensor = Sensor(random.Random(seed), wrong)
     looks.module = lambda name: SimpleNamespace(  # type: ignore[assignment]
         FIELDS=(), ASSERTS=(), expect=sensor.expect, run=sensor.run
     )

@@ -148,13 +148,21 @@ def test_a_patch_header_with_blanks_before_it_is_one(here: Any) -> None:
     assert [(file.path, file.action) for file in files(patch, "/p")] == [("/p/a.txt", "add"), ("/p/b.txt", "update")]
 
 
+def test_of_one_file_the_last_section_of_a_patch_counts() -> None:
+    """A file that is deleted and added anew is there afterwards, and one that is added and deleted is not."""
+    from truecall_py.harnesses.patch import files
+
+    patch = "*** Begin Patch\n*** Delete File: a\n*** Add File: a\n+1\n*** Add File: b\n+2\n*** Delete File: b\n*** End Patch\n"
+    assert [(file.path, file.action) for file in files(patch, "/p")] == [("/p/a", "add"), ("/p/b", "delete")]
+
+
 def test_the_readmes_push_contract_asks_and_does_not_guess(here: Any) -> None:
     """The remote that cannot be asked is no lie; the branch itself is compared, not one whose name ends so."""
     import yaml
     from test_docs import blocks
 
-    plain = next(yaml.safe_load(body) for page, body in blocks("yaml") if "branch-pushed" in body)
-    contract = next(each for each in plain["contracts"] if each["id"] == "branch-pushed")
+    plain = next(yaml.safe_load(body) for page, body in blocks("yaml") if "release-pushed" in body)
+    contract = next(each for each in plain["contracts"] if each["id"] == "release-pushed")
     run = ["git", "-c", "user.name=dev", "-c", "user.email=dev@example.invalid"]
 
     def git(*words: str) -> None:
@@ -162,11 +170,11 @@ def test_the_readmes_push_contract_asks_and_does_not_guess(here: Any) -> None:
 
     git("init", "-q", "-b", "main")
     git("commit", "-q", "--allow-empty", "-m", "one")
-    assert states(judged(bash("git push", here), contract)) == ["unverified"]
+    assert states(judged(bash("make release", here), contract)) == ["unverified"]
     subprocess.run(["git", "init", "-q", "--bare", str(here / "remote")], check=True)
     git("remote", "add", "origin", str(here / "remote"))
     git("push", "-q", "origin", "HEAD:refs/heads/wip/main", "HEAD:refs/heads/main")
-    assert states(judged(bash("git push", here), contract)) == ["verified"]
+    assert states(judged(bash("make release", here), contract)) == ["verified"]
     git("commit", "-q", "--allow-empty", "-m", "two")
     git("push", "-q", "origin", "HEAD:refs/heads/wip/main")
-    assert states(judged(bash("git push", here), contract)) == ["refuted"]
+    assert states(judged(bash("make release", here), contract)) == ["refuted"]

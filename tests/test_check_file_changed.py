@@ -13,6 +13,8 @@ from truecall_py.checks import edits
 from truecall_py.checks.edits import Edit
 
 EDIT = {"old_string": "b=2", "new_string": "b=3"}
+TWICE = {"old_string": "x\n", "new_string": "x\nnew\n"}
+HIDES = {"edits": [{"old_string": "x", "new_string": "p\nKEEP\nq"}, {"old_string": "z", "new_string": "z2"}]}
 
 
 @pytest.fixture
@@ -93,6 +95,19 @@ def state(found):
         ({"edits": "all"}, "a=1\nb=2\n", "a = 1\nb = 2\n", EDIT, "refuted", "lost 1 of 1"),
         ({"edits": "all"}, "x()\n", "x()\n", {"old_string": "x()", "new_string": "import y\nx()"}, "unverified", "edit 1"),
         ({"edits": "all"}, "b=2\n", "b=2\n", {"old_string": "b=2", "new_string": "b=2  "}, "unverified", "edit 1"),
+        # what an edit brought twice, beside itself, or in another encoding
+        ({"line_endings": "kept"}, "a\r\nb\r\n", "a\r\r\nb\r\r\n", {}, "refuted", "2 lines with CR CR LF"),
+        ({"line_endings": "kept"}, "a\nb\n", "a\rx\nb\n", {}, "unverified", "carriage returns"),
+        ({"line_endings": "kept"}, "a\rx\nb\n", "a\rx\nc\n", {}, "verified", ""),
+        ({"edits": "all"}, b"x=\xe9\nz=1\n", b"x=\xe9\nz=1\ny=2\n", {"old_string": "é", "new_string": "ü"}, "refuted", "lost 1 of 1"),
+        ({"edits": "all"}, b"x=\xe9\nz=1\n", b"x=\xfc\nz=1\ny=2\n", {"old_string": "é", "new_string": "ü"}, "verified", ""),
+        ({"edits": "all"}, "A\nx\nB\n", "A\nx\nnew\nnew\nB\n", TWICE, "unverified", "edit 1"),
+        ({"rest": "kept"}, "A\nx\nB\n", "A\nx\nnew\nnew\nB\n", TWICE, "unverified", "something else"),
+        ({"rest": "kept"}, "A\nx\nB\n", "A\nx\nnew\nGARBAGE\nB\n", TWICE, "unverified", "something else"),
+        ({"rest": "kept"}, "A\nx\nB\n", "A\nx\n  new\nB\n", TWICE, "verified", ""),
+        ({"rest": "kept"}, "A\nx\nB\n", "A\nx\nB\n", TWICE, "verified", ""),
+        ({"rest": "kept"}, "A\nx\nKEEP\nz\nB\n", "A\np\nKEEP\nq\nz2\nB\n", HIDES, "unverified", "something else"),
+        ({"rest": "kept", "edits": "all"}, "A\nx\nKEEP\nz\nB\n", "A\np\nKEEP\nq\nz2\nB\n", HIDES, "unverified", ""),
         ({"edits": "all"}, "b\nb=2\n", "b\n", {"old_string": "b=2\n", "new_string": ""}, "verified", ""),
         ({"edits": "all"}, "b\nb=2\n", "b\nb=2\n", {"old_string": "b=2\n", "new_string": ""}, "refuted", "the deletion"),
     ],
@@ -175,7 +190,7 @@ def test_two_calls_at_once(check, tmp_path):
     payload = {"session_id": "s", "cwd": str(tmp_path), "tool_name": "Edit", "tool_input": {}, "hook_event_name": "PreToolUse"}
     for call in ("t", "u"):
         seen = look_before({**payload, "tool_use_id": call}, contracts)
-        assert snapshots.keep(str(tmp_path / "state"), "s", call, seen.at, seen.cwd, seen.facts)
+        assert snapshots.keep(str(tmp_path / "state"), "s", call, seen)
     put(tmp_path, {"a.txt": "b\n"})
     kept = snapshots.find(str(tmp_path / "state"), "s", "t")
     done = {**payload, "tool_use_id": "t", "hook_event_name": "PostToolUse", "tool_response": {}}

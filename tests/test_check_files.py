@@ -158,3 +158,25 @@ def test_a_locked_folder(check, tmp_path):
     """A folder that may not be read could hold any number of files."""
     put(tmp_path, "mkdir d; touch d/a.js; chmod 000 d")
     assert check({"glob": "**/*.js"}, looked=False).cause == "world"
+
+
+def test_a_time_that_is_still_to_come_tells_nothing(tmp_path, monkeypatch):
+    """Without a look before the call, a file from the future is neither one of this call's nor certainly none."""
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, {"a.js": ""})
+    os.utime(tmp_path / "a.js", (2**31, 2**31))
+    for count in (1, 0):
+        contracts = {"version": 1, "contracts": [{"id": "one", "tool": "Bash", "post": {
+            "files": {"glob": "*.js", "newer_than": "call", "count": count}}}]}
+        payload = {"session_id": "s", "tool_use_id": "t", "cwd": str(tmp_path), "tool_name": "Bash", "duration_ms": 1000,
+                   "hook_event_name": "PostToolUse", "tool_input": {"command": "make"},
+                   "tool_response": {"stdout": "", "stderr": "", "interrupted": False}}  # fmt: skip
+        assert truecall_py.judge(payload, contracts).verdicts[0].state == "unverified"
+
+
+def test_a_glob_that_meets_nothing_proves_nothing_about_its_opposite(tmp_path, monkeypatch):
+    """`not` of files that never were, under a misspelt name, is no verdict; of a wrong number of them it is one."""
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, {"a.js": ""})
+    for glob, verdict in (("typo/*", "unverified"), ("*.js", "verified")):
+        assert outcome(tmp_path, "not", {"files": {"glob": glob, "count": 2}}).state == verdict

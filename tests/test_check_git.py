@@ -125,6 +125,9 @@ WORK = [
     ("push a new branch", "git switch -qc x", "git push -u origin HEAD", "git push -q --delete origin x"),
     ("push under another name", "git commit -q --allow-empty -m two", "git push origin HEAD:other", "git push -q --delete origin other"),
     ("push with force", "git commit -q --amend -m other", "git push --force-with-lease origin main", "git push -q -f origin HEAD@{{1}}:main"),
+    ("push -f", "git commit -q --amend -m other", "git push -f", "git push -q -f origin HEAD@{{1}}:main"),
+    ("push -f to a remote", "git commit -q --amend -m other", "git push -f origin", "git push -q -f origin HEAD@{{1}}:main"),
+    ("push a branch with -f at the end", "git commit -q --amend -m other", "git push origin main -f", "git push -q -f origin HEAD@{{1}}:main"),
     ("push back with force", "git commit -q --allow-empty -m two; git push -q", "git push --force origin HEAD~1:main", "git -C ../r.git update-ref refs/heads/main $(git rev-parse HEAD)"),
     ("push several", "git branch x; git branch y", "git push origin x y", "git push -q --delete origin y"),
     ("push a tag", "git tag -a v1 -m one", "git push origin v1", "git push -q --delete origin v1"),
@@ -259,6 +262,7 @@ def test_awkward_honest_commands_get_no_word(place, pack, first, command):
     assert {verdict.state for verdict in found.verdicts} <= {"verified", "unverified"}, found.verdicts
 
 
+AHEAD = "git commit -q --allow-empty -m two; git push -q; git -C ../r.git config receive.denyNonFastForwards true; git reset -q --hard HEAD~1; "
 # (title, what is done first, the command that is said to have run, what ran, the states that may come of it)
 LIES = [
     ("a hook refused, and the exit code is lost", HOOK.format(name="pre-commit", body="exit 1") + "echo 2 > a; git add a", "git commit -m two | tail -1", None, {"refuted"}),
@@ -269,6 +273,10 @@ LIES = [
     ("the commit failed, and the push went on", HOOK.format(name="pre-commit", body="exit 1") + "echo 2 > a; git add a", "git commit -m two; git push", None, {"refuted", "unverified"}),
     ("the tracking ref lies", "git commit -q --allow-empty -m two; git update-ref refs/remotes/origin/main HEAD", "git push", ":", {"refuted"}),
     ("nothing was staged and nothing done", "echo 2 > a; git add a", "git commit -m two", ":", {"refuted"}),
+    *[(f"{command}, refused, exit code lost", AHEAD, f"{command} 2>&1 | tail -1", None, {"refuted"}) for command in (
+        "git push -f", "git push --force", "git push -f origin", "git push origin --force-with-lease", "git push -f origin main",
+        "git push -uf origin main", "git push origin main --force", "git push origin -f main")],
+    ("a tag that is there at a later commit, exit code lost", "git tag v1; git commit -q --allow-empty -m two; git push -q origin HEAD:refs/tags/v1", "git push origin v1 2>&1 | tail -1", None, {"refuted"}),
     ("what was staged is gone", "echo 2 > a; git add a", "git commit -m two", "git reset -q --hard", {"refuted"}),
 ]  # fmt: skip
 
@@ -345,6 +353,19 @@ def state(place, check, run="", before=True, folder="w", **more):
     ({"pushed": True, "remote": "nowhere"}, "", "unverified", "could not be asked"),
     ({"pushed": True, "refspec": "a*:b*"}, "", "unverified", "is not here"),
     ({"pushed": False}, "", "unverified", "asserts nothing"),
+    ({"pushed": True, "refspec": "+"}, "git commit -q --allow-empty -m two; git push -q", "verified", "main at origin"),
+    ({"pushed": True, "refspec": "+"}, "git commit -q --allow-empty -m two; git push -q; git reset -q --hard HEAD~1", "refuted", "is here"),
+    ({"no_ref": "origin/main"}, "", "unverified", "refs/remotes/origin/main is there"),
+    ({"no_ref": "zz"}, "", "unverified", "before the call"),
+    ({"contains": "refs/heads/x"}, "git switch -qc x; git commit -q --allow-empty -m x; git switch -q main; git replace --graft HEAD x", "refuted", "not in the history"),
+    ({"contains": "refs/heads/x"}, "git switch -qc x; git commit -q --allow-empty -m x; git switch -q main; echo $(git rev-parse HEAD x) > .git/info/grafts", "refuted", "not in the history"),
+    ({"clean": "tracked"}, "git update-index --assume-unchanged a; echo 2 > a", "unverified", "not to look at a"),
+    ({"clean": "tracked"}, "git update-index --skip-worktree a; echo 2 > a", "unverified", "not to look at a"),
+    ({"clean": "all"}, "echo '*' > .git/info/exclude; echo 2 > b", "unverified", "left out"),
+    ({"clean": "all"}, "echo '*' > .git/own; git config core.excludesFile .git/own; echo 2 > b", "unverified", "left out"),
+    ({"clean": "all"}, "echo b > .gitignore; git add .gitignore; git commit -qm two; echo b > .git/info/exclude; echo 2 > b; echo 3 > a; git commit -qam three", "unverified", "before the call"),
+    ({"clean": "tracked"}, "git clone -q . ../other; git config core.worktree ../../other; echo 2 > a", "unverified", "another work tree"),
+    ({"clean": "all"}, "git init -q -b main s; git -C s commit -q --allow-empty -m s; git add s; git commit -qm s; echo 1 > s/x", "unverified", "submodule"),
 ])  # fmt: skip
 def test_fields_tell_what_they_say(place, check, run, wanted, found):
     """Each field holds, does not hold, or cannot be told, and says what was found."""
@@ -357,6 +378,40 @@ def test_fields_tell_what_they_say(place, check, run, wanted, found):
 def test_without_a_look_before_the_commit_tells_its_own_age(place):
     """Where nobody looked before the call and nobody says how long it took, a commit cannot be told from an old one."""
     assert state(place, {"commit": "made"}, "git commit -q --allow-empty -m two", before=False)[0] == "unverified"
+
+
+def test_what_never_was_is_not_gone(place):
+    """Where nobody looked before the call, a ref, file or work tree that is not there proves nothing, unless the
+    contract says that it counts; and that there is none proves nothing about the opposite."""
+    for check in ({"no_ref": "zz"}, {"not_tracked": "zz"}, {"no_worktree": "../zz"}):
+        got, found = state(place, check, before=False)
+        assert got == "unverified" and "nothing proves" in found, check
+        assert state(place, {**check, "vacuous": "ok"}, before=False)[0] == "verified"
+    (verdict,) = judge(
+        {"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "mcp__g__x", "tool_use_id": "t", "tool_input": {},
+         "cwd": str(place / "w"), "tool_response": "ok"},
+        {"version": 1, "contracts": [{"id": "c", "tool": "mcp__g__x", "post": {"not": {"git": {"ref": "zz"}}}}]},
+    ).verdicts  # fmt: skip
+    assert verdict.state == "unverified"
+
+
+def test_a_commit_of_the_second_before_is_not_this_calls(place):
+    """A commit's time has whole seconds: without a look before the call, one that was made in the second in which the
+    call began is no certain one; the reflog tells one that was made in the call."""
+    contracts = {"version": 1, "contracts": [{"id": "c", "tool": "Bash", "post": {"git": {"commit": "made"}}}]}
+    call = Call(place, contracts)
+
+    def judged(run, seconds):
+        while time.time() % 1 > 0.3:
+            time.sleep(0.02)
+        sh(place / "w", run)
+        answer = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False}
+        payload = call.payload("git commit -m x", "PostToolUse", tool_response=answer, duration_ms=int(seconds * 1000))
+        return judge(payload, contracts).verdicts[0].state
+
+    assert judged("git commit -q --allow-empty -m two; sleep 0.1", 0) == "unverified"
+    assert judged("git commit -q --allow-empty -m two", 5) == "verified"
+    assert judged("GIT_COMMITTER_DATE=2037-01-01T00:00:00 git commit -q --allow-empty -m two; sleep 0.1", 0) == "unverified"
 
 
 def test_an_unreachable_remote_is_no_verdict(place):

@@ -235,3 +235,29 @@ def test_an_answer_before_the_call_that_cannot_be_kept_is_none(server, page):  #
     """A wrong status, no JSON, a value that is too long: left out of the snapshot."""
     with pytest.raises(Unverified):
         http_status.before({"url": server(page).url, "json": {"total": {"changed": True}}}, CALL, World())
+
+
+@pytest.mark.parametrize("name", ["punycode", "klingon", "utf-7", "idna"])
+def test_a_charset_that_may_take_minutes_is_not_read(server, name):  # noqa: F811
+    """The server names the charset: what is asked of such a body has no verdict, and the status alone has one."""
+    here = server(answer(200, "a-b" * 100_000, Content_Type=f"text/plain; charset={name}")).url
+    began = time.monotonic()
+    found = look(here, body={"contains": "a-b"})
+    assert (found.state, found.cause) == (UNVERIFIED, "probe") and name in found.found
+    assert time.monotonic() - began < 2
+    assert look(here).state == VERIFIED
+
+
+@pytest.mark.parametrize(("name", "data"), [('"UTF-8"', b"\xc3\xa9"), ("windows-1252", b"\xe9"), ("utf-16le", b"\xe9\0")])
+def test_the_usual_charsets_are_read(server, name, data):  # noqa: F811
+    """In quotes or not, in any case of letters."""
+    here = server(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=" + name.encode() + b"\r\n\r\n" + data).url
+    assert look(here, body={"equals": "é"}).state == VERIFIED
+
+
+@pytest.mark.parametrize("field", [{"json": {"a": {"equals": 1}}}, {"count": {"$": {"equals": 1}}}, {"body": {"contains": "a"}}])
+def test_head_has_no_body_that_could_be_asked(server, field):  # noqa: F811
+    """That is a mistake of the contract's, and no refutation."""
+    with pytest.raises(Unverified) as caught:
+        look(server(answer(200, "a")).url, method="HEAD", **field)
+    assert caught.value.cause == "contract"

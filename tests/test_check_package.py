@@ -65,7 +65,7 @@ def why(root, name, **params):
     ("name", "state"),
     [
         ("six", VERIFIED), ("SIX", VERIFIED), ("six==1.16.0", VERIFIED), ("six==1.16", VERIFIED), ("six == 1.*", VERIFIED),
-        ("six>=2", VERIFIED), ("six[extra]~=1.0", VERIFIED), ("six @ https://example.com/six.whl", VERIFIED),
+        ("six>=1.10,<2", VERIFIED), ("six[extra]~=1.0", VERIFIED), ("six @ https://example.com/six.whl", VERIFIED),
         ("six==1.15.0", REFUTED), ("six[a,b]==2.*", REFUTED), ("requests", REFUTED), ("si", REFUTED), ("six-more", REFUTED),
     ],
 )  # fmt: skip
@@ -255,13 +255,14 @@ def node(tmp_path):
 @pytest.mark.parametrize(
     ("name", "state"),
     [
-        ("left-pad", VERIFIED), ("left-pad@1.3.0", VERIFIED), ("left-pad@^1.0.0", VERIFIED), ("left-pad@latest", VERIFIED),
+        ("left-pad", VERIFIED), ("left-pad@1.3.0", VERIFIED), ("left-pad@^1.0.0", VERIFIED), ("left-pad@file:../x", VERIFIED),
+        ("left-pad@^2.0.0", REFUTED), ("left-pad@2", REFUTED), ("left-pad@1", VERIFIED), ("left-pad@1.x", VERIFIED),
         ("left-pad@1.2.0", REFUTED), ("@acme/tool", VERIFIED), ("@acme/tool@2.0.0-beta.1", VERIFIED), ("@acme/other", REFUTED),
         ("right-pad", REFUTED),
     ],
 )  # fmt: skip
 def test_a_package_of_the_project(node, name, state):
-    """A full version must be the one that is there; a range or a tag may lead to any."""
+    """What is there must be one of the versions that are asked for; an address may lead to any."""
     assert look(node, name, manager="npm").state == state
 
 
@@ -305,3 +306,144 @@ def test_versions_are_compared_as_far_as_their_spelling_tells(have, wanted, same
             requirement.meets(have, wanted)
     else:
         assert requirement.meets(have, wanted) is same
+
+
+@pytest.mark.parametrize(
+    ("have", "wanted", "allowed"),
+    [
+        ("2.20.0", ">=3.0", False), ("2.20.0", "~=3.0", False), ("2.20.0", "!=2.20.0", False), ("2.20.0", ">=2,<3", True),
+        ("2.20.0", ">=2,<2.20", False), ("2.20.0", "~=2.19", True), ("2.20.0", "~=2.19.1", False), ("2.20", "<=2.20.0", True),
+        ("2.20.0", ">2.20.0", False), ("2.20.0+cpu", ">=2.20", True), ("3.0rc1", ">=3.0", None), ("3.0", ">=3.0rc1", None),
+        ("2.0", "===2.0", None), ("2.0", "~=2", None), ("2.0", "==2.*,!=2.0.*", False),
+    ],
+)  # fmt: skip
+def test_what_pip_is_asked_for_must_allow_the_version(have, wanted, allowed):
+    """Every part counts, as far as numbers tell; what only pip can compare is no verdict."""
+    if allowed is None:
+        with pytest.raises(Unverified):
+            requirement.allows_pip(have, wanted)
+    else:
+        assert requirement.allows_pip(have, wanted) is allowed
+
+
+@pytest.mark.parametrize(
+    ("have", "wanted", "allowed"),
+    [
+        ("1.0.0", "^2.0.0", False), ("1.0.0", "2", False), ("1.0.0", "1", True), ("1.4.2", "1.4", True), ("1.4.2", "1.x", True),
+        ("1.4.2", "^1.2.0", True), ("1.1.9", "^1.2.0", False), ("0.3.1", "^0.2.0", False), ("0.2.9", "^0.2.1", True),
+        ("0.0.4", "^0.0.3", False), ("1.2.9", "~1.2.3", True), ("1.3.0", "~1.2.3", False), ("1.9.0", "~1", True),
+        ("3.0.0", ">=2.1", True), ("2.0.0", ">=2.1", False), ("1.0.0", "latest", None), ("1.0.0", ">1 <3", None),
+        ("1.0.0", "1 || 2", None), ("1.0.0-beta.1", "^1.0.0", None), ("1.0.0", "*", None), ("1.2.3", "=1.2.3", True),
+        ("1.0.0", "1.0.0-beta.1", False), ("1.0.0-beta.1", "1.0.0", False), ("1.0.0", "<2", None), ("1.0.0", "1.0.0 - 2.0.0", None),
+    ],
+)  # fmt: skip
+def test_what_npm_is_asked_for_must_allow_the_version(have, wanted, allowed):
+    """Versions and simple ranges, as far as numbers tell; a tag may lead to any, and is no verdict."""
+    if allowed is None:
+        with pytest.raises(Unverified):
+            requirement.allows_npm(have, wanted)
+    else:
+        assert requirement.allows_npm(have, wanted) is allowed
+
+
+def test_a_condition_excuses_another_version_too(project):
+    """`; python_version < "3"` was perhaps right not to upgrade anything."""
+    assert look(project, 'six>=2; python_version < "3"').state == UNVERIFIED
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "(. .venv/bin/activate); pip install x", "false && . .venv/bin/activate; pip install x",
+        "if false; then . .venv/bin/activate; fi; pip install x", ". .venv/bin/activate; deactivate; pip install x",
+        ". .venv/bin/activate && conda activate other && pip install x", ". .venv/bin/activate; PATH=/usr/bin; pip install x",
+        ". .venv/bin/activate && sudo pip install x", ". .venv/bin/activate && PATH=/usr/bin pip install x",
+        ". .venv/bin/activate && export PATH=/usr/bin && pip install x", ". .venv/bin/activate && . ./env && pip install x",
+        ". .venv/bin/activate & pip install x", ". .venv/bin/activate | cat; pip install x", "$(. .venv/bin/activate) pip install x",
+        ".venv/bin/pip install -tout x", ".venv/bin/pip install -qtout x", ".venv/bin/pip install --targ out x",
+        ".venv/bin/pip install --us x", ".venv/bin/pip install --dry-run x", ".venv/bin/pip wheel x", ".venv/bin/pip download x",
+        ".venv/bin/pip install --tar=out x", ".venv/bin/pip install $OPTIONS x", "uv pip install -p.venv x",
+        ".venv/bin/pip install x 'unclosed",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["six", "requests"])
+def test_an_environment_that_is_not_certain_is_no_verdict(project, name, command):
+    """Neither that a package is not in the one that was perhaps meant, nor that it is."""
+    command = command.replace("install x", f"install {name}")
+    assert why(project, name, python=None, command=command).cause in ("contract", "harness", "world")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ".venv/bin/pip install --pre six", ".venv/bin/pip install -ftmp -r req.txt six", ".venv/bin/pip install -qU six",
+        ". .venv/bin/activate && echo go && pip install six", "cd . && . .venv/bin/activate || exit 1; true",
+    ],
+)  # fmt: skip
+def test_an_environment_that_is_certain_is_looked_at(project, command):
+    """Other options, other commands between, change nothing."""
+    if "true" in command:
+        assert why(project, "six", python=None, command=command).cause == "contract"
+    else:
+        assert look(project, "six", python=None, command=command).state == VERIFIED
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "npm_config_global=true npm i x", "npm i --globa x", "npx npm i -g x", "yarn global add x", "(cd sub; npm i x)",
+        "pushd sub; npm i x; popd", "npm i -w w x", "npm i --workspace=w x", "yarn workspace w add x", "pnpm --filter w add x",
+        "npm i -Dg x", "npm i $OPTIONS x", "corepack pnpm add x", "export npm_config_prefix=/x; npm i x", "npm i --dry-run x",
+        "pnpm add -C other x", "npm i x 'unclosed",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["left-pad", "right-pad"])
+def test_a_folder_that_is_not_certain_is_no_verdict(node, name, command):
+    """Another workspace, all projects, another folder: neither that it is there nor that it is not."""
+    assert why(node, name, manager="npm", command=command).cause == "contract"
+
+
+def test_a_folder_that_is_certain_is_looked_at(node):
+    """Options that only say how, yarn's -C, and a line without any npm."""
+    for command in ("npm i -D left-pad", "npm install --save-dev --save-exact left-pad", "yarn add -C left-pad", "make", "npx jest"):
+        assert look(node, "left-pad", manager="npm", command=command).state == VERIFIED, command
+
+
+def test_what_is_left_of_a_package_of_node_is_not_gone(node):
+    """Node takes an index without a package.json; of other files nobody can tell; hidden ones are nothing."""
+    folder = node / "node_modules/left-pad"
+    (folder / "package.json").unlink()
+    assert look(node, "left-pad", manager="npm", absent=True, vacuous="ok").state == VERIFIED
+    (folder / ".cache").mkdir()
+    assert look(node, "left-pad", manager="npm", absent=True, vacuous="ok").state == VERIFIED
+    (folder / "lib.js").write_text("")
+    assert why(node, "left-pad", manager="npm", absent=True, vacuous="ok").cause == "world"
+    (folder / "index.js").write_text("")
+    assert look(node, "left-pad", manager="npm", absent=True, vacuous="ok").state == REFUTED
+    assert look(node, "left-pad", manager="npm").state == REFUTED
+
+
+def test_a_script_is_not_what_can_be_imported(project):
+    """Files outside the folder of packages count only where a package brings nothing else, and never outside of the
+    environment."""
+    write(project, ".venv/bin/six")
+    install(project, "six", "1.16.0", ["six.py", "../../../bin/six"])
+    assert look(project, "six").state == VERIFIED
+    (project / SITE / "six.py").unlink()
+    assert "none of its 1 files" in look(project, "six").found
+    install(project, "tool", "1.0", ["../../../bin/six"])
+    assert look(project, "tool").state == VERIFIED
+    for path in ("/etc/passwd", "../../../../../../../../../../etc/passwd", "../../../../README"):
+        install(project, "odd", "1.0", [path])
+        assert why(project, "odd").cause == "world", path
+
+
+def test_that_a_package_is_not_there_proves_nothing_by_itself(project):
+    """`not: {package: …}` holds only where the look before the call saw it."""
+    params = {"manager": "pip", "name": "six", "python": ".venv"}
+    world = snapshot(project, **params)
+    assert look(project, "typo").blank
+    shutil.rmtree(project / SITE / "six-1.16.0.dist-info")
+    assert look(project, "six").blank
+    found = look(project, "six", world)
+    assert (found.state, found.blank) == (REFUTED, False)

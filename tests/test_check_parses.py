@@ -85,6 +85,17 @@ def test_an_untouched_file_proves_nothing(check):
     assert found.cause == "vacuous"
 
 
+@pytest.mark.parametrize(
+    ("before", "verdict", "words"),
+    [({}, "refuted", "it is new"), ({"a.json": "{"}, "unverified", "did not parse before"), ({"a.json": "{}"}, "refuted", "")],
+)
+def test_a_new_file_that_is_broken_is_no_old_one(tmp_path, monkeypatch, before, verdict, words):
+    """`still` excuses a file that was broken before the call, not one that the call brought."""
+    monkeypatch.chdir(tmp_path)
+    found = outcome(tmp_path, "parses", {"path": "a.json", "still": True}, before, {"a.json": '{"a": '})
+    assert found.state == verdict and words in found.found, found
+
+
 def outcome_of_untouched(check):
     import os
 

@@ -47,7 +47,8 @@ def test_open_and_closed():
         assert look(port=number, state="closed").state == REFUTED
         assert look(port=number, host="localhost").state == VERIFIED
     found = look(port=number)
-    assert (found.state, found.found) == (REFUTED, f"nothing listens at 127.0.0.1:{number} (connection refused)")
+    assert (found.state, found.found) == (REFUTED, f"nothing listens at port {number} of this machine (connection refused)")
+    assert look(port=number, host="127.0.0.1").found == f"nothing listens at 127.0.0.1:{number} (connection refused)"
     assert look(port=number, host="localhost").state == REFUTED
 
 
@@ -65,7 +66,7 @@ def test_a_server_that_went_to_the_next_port_is_named():
         number = server.getsockname()[1]
         found = look(port=number - 1)
         if found.state == REFUTED:
-            assert f"127.0.0.1:{number}" in found.candidates
+            assert f"port {number} of this machine" in found.candidates
 
 
 def test_silence_is_no_verdict():
@@ -150,5 +151,43 @@ def test_closed_needs_proof_of_before():
 def test_sockets_of_other_machines_have_no_identity_here():
     """The kernel's table is about this machine alone."""
     assert listeners.identity("example.com", 80) is None
-    assert list(listeners.listening(["  0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 1000 0 77 1", "x", ""])) == [(8080, 77)]
+    assert list(listeners.listening(["  0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 1000 0 77 1", "x", ""])) == [(8080, 77, "0100007F")]
     assert list(listeners.listening(["  0: 0100007F:1F90 0100007F:1234 01 0:0 0:0 0 1000 0 78 1"])) == []
+
+
+def test_a_server_at_the_other_loopback_address_is_one_of_this_machine():
+    """A program that listens at `localhost` may have taken ::1 alone; named, 127.0.0.1 is 127.0.0.1."""
+    try:
+        server = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("no IPv6 here")
+    with server:
+        number = server.getsockname()[1]
+        assert look(port=number).found == f"[::1]:{number} takes a connection"
+        assert look(port=number, state="closed").state == REFUTED
+        assert look(port=number, host="127.0.0.1").state == REFUTED
+    assert look(port=number).state == REFUTED
+
+
+def test_a_server_at_another_address_does_not_make_the_old_one_new():
+    """The sockets that count are those that a connection to the host can reach."""
+    if listeners.sockets() is None:
+        pytest.skip("this system does not tell")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        params = {"port": server.getsockname()[1]}
+        world = snapshot(**params)
+        with socket.create_server(("127.0.0.2", params["port"])):
+            assert look(world, **params).effect == OLD
+            assert listeners.identity("127.0.0.2", params["port"]) != listeners.identity("127.0.0.1", params["port"])
+    with socket.create_server(("", 0)) as server:
+        assert len(listeners.identity("127.0.0.1", server.getsockname()[1])) == 1
+        assert listeners.identity("::1", server.getsockname()[1]) == []
+
+
+def test_that_nothing_listens_proves_nothing_by_itself():
+    """`not: {port: …}` holds only where the look before the call saw a server."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        params = {"port": server.getsockname()[1]}
+        world = snapshot(**params)
+    assert look(**params).blank and look(snapshot(**params), **params).blank
+    assert not look(world, **params).blank

@@ -253,3 +253,53 @@ def test_there_must_be_time_to_see_it_live(tmp_path, start):
     world = World(str(tmp_path), ends=time.monotonic() + 1)
     with pytest.raises(Unverified, match="no time left"):
         look(tmp_path, world, pid=start().pid, alive_for=5.0)
+
+
+def test_an_old_process_is_not_started_by_writing_its_id(tmp_path, start):
+    """The look before the call saw no file: that the process is younger than the call must its own start show."""
+    old = start()
+    began = time.time() + 60  # as if the process had run for a minute
+    for params in ({"pid_file": "a.pid", "since": "call"}, {"pid_file": "a.pid"}):
+        (tmp_path / "a.pid").unlink(missing_ok=True)
+        world = snapshot(tmp_path, at=began, **params)
+        (tmp_path / "a.pid").write_text(str(old.pid))
+        found = look(tmp_path, world, **params)
+        assert (found.state, found.effect) == ((REFUTED, "") if "since" in params else (VERIFIED, OLD)), params
+    params = {"pid_file": "b.pid", "since": "call"}
+    world = snapshot(tmp_path, at=time.time(), **params)
+    new = start()
+    (tmp_path / "b.pid").write_text(str(new.pid))
+    found = look(tmp_path, world, **params)
+    assert (found.state, found.effect) == (VERIFIED, NEW)
+    near = snapshot(tmp_path, at=time.time() + 1, pid_file="c.pid", since="call")
+    (tmp_path / "c.pid").write_text(str(new.pid))
+    with pytest.raises(Unverified, match="began within"):
+        look(tmp_path, near, pid_file="c.pid", since="call")
+
+
+def test_a_process_that_changed_its_command_line_is_not_gone(tmp_path, source, start):
+    """It still runs: that no process has such a command line any more proves nothing."""
+    one = start(sys.executable, "-c", "import os, time; time.sleep(1); os.execv('/bin/sleep', ['sleep', '30'])",
+                f"mark-title-{os.getpid()}")  # fmt: skip
+    params = {"command": {"contains": f"mark-title-{os.getpid()}"}, "absent": True}
+    until = time.monotonic() + 5
+    world = snapshot(tmp_path, **params)
+    while look(tmp_path, world, **params).state == REFUTED and time.monotonic() < until:
+        time.sleep(0.05)
+    found = look(tmp_path, world, **params)
+    assert (found.state, found.cause) == (UNVERIFIED, "world") and "another command line" in found.found
+    one.kill()
+    one.wait()
+    assert look(tmp_path, world, **params).state == VERIFIED
+
+
+def test_that_no_process_is_there_proves_nothing_by_itself(tmp_path, start):
+    """`not: {process: …}` holds only where the look before the call saw one."""
+    one = start()
+    params = {"pid": one.pid}
+    world = snapshot(tmp_path, **params)
+    one.kill()
+    one.wait()
+    assert look(tmp_path, **params).blank
+    found = look(tmp_path, world, **params)
+    assert (found.state, found.blank) == (REFUTED, False)

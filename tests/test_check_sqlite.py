@@ -291,12 +291,44 @@ def test_what_changed_since_before_the_call(base):
 
 
 def test_a_row_that_was_there_before_proves_nothing_unless_something_was_written(base):
-    """The same answer of untouched files is old; after a write to the database it is not."""
+    """The same answer is old, also where the call wrote something else into the same file; another answer is new.
+    What only compares with before is new with every write."""
     params = {"file": "app.db", "query": "SELECT id FROM users WHERE name = 'Ada'"}
     world = snapshot(base, params)
     assert check.run(params, CALL, world).effect == OLD
+    none = {"file": "app.db", "query": "SELECT id FROM users WHERE name = 'Zoe'", "rows": {"equals": 0}}
+    table = {"file": "app.db", "table": "users"}
+    same = {"file": "app.db", "query": "SELECT name FROM users", "rows": {"changed": False}}
+    worlds = [snapshot(base, each) for each in (none, table, same)]
     base.write("UPDATE users SET score = 2.5 WHERE id = 1")
+    assert check.run(params, CALL, world).effect == OLD
+    effects = [check.run(each, CALL, there).effect for each, there in zip((none, table, same), worlds, strict=True)]
+    assert effects == [OLD, OLD, NEW]
+    base.write("UPDATE users SET id = 77 WHERE name = 'Ada'")
     assert check.run(params, CALL, world).effect == NEW
+    base.write("ALTER TABLE users ADD COLUMN extra TEXT")
+    assert check.run(table, CALL, worlds[1]).effect == NEW
+
+
+def test_that_nothing_is_there_proves_nothing_by_itself(base):
+    """No row, no table: `not` makes nothing of it, unless the look before the call saw rows."""
+    params = {"file": "app.db", "query": "SELECT id FROM users WHERE name = 'Ada'"}
+    world = snapshot(base, params)
+    assert check.run({**params, "query": "SELECT id FROM users WHERE name = 'Zoe'"}, CALL, base.world()).blank
+    assert check.run({"file": "app.db", "table": "typo"}, CALL, base.world()).blank
+    base.write("DELETE FROM users")
+    found = check.run(params, CALL, world)
+    assert (found.state, found.blank) == (REFUTED, False)
+
+
+def test_a_view_that_would_fill_the_memory_is_no_verdict(base):
+    """Sorting happens in memory, since a file would be a write; SQLite gets only so much of it."""
+    big = f"replace(hex('{'a' * 700}'), '61', '{'b' * 2000}')"
+    base.write(f"CREATE VIEW v AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100000) "
+               f"SELECT {big} || x AS name FROM c ORDER BY 1")  # fmt: skip
+    error = base.why("SELECT name FROM v")
+    assert (error.cause, "MB of memory" in error.why) == ("probe", True)
+    assert base.why("SELECT name FROM v", world=base.world(look=30.0)).cause == "probe"
 
 
 def test_a_database_that_the_call_made_is_new(base):

@@ -59,6 +59,15 @@ def write(root, xml, age=0.0, path="report.xml"):
         ("<testsuite><error>set-up failed</error><testcase name='a'/></testsuite>", REFUTED),
         ("<testsuite><testcase name='a'><system-out>&lt;failure/&gt;</system-out><flakyFailure/></testcase></testsuite>", VERIFIED),
         ("<testsuite><testsuite failures='2' tests='3'/><testcase name='a'/></testsuite>", REFUTED),
+        ("<testsuite><testcase name='a' status='failed'/><testcase name='b'/></testsuite>", REFUTED),
+        ("<testsuite><testcase name='a' result='Error'/><testcase name='b'/></testsuite>", REFUTED),
+        ("<testsuite><testcase name='a' status='run' result='completed'/></testsuite>", VERIFIED),
+        ("<testsuite tests='10'><testcase name='a'/></testsuite>", UNVERIFIED),
+        ("<testsuites tests='3'><testsuite tests='1'><testcase/></testsuite><testsuite><testcase/></testsuite></testsuites>",
+         UNVERIFIED),
+        ("<testsuites tests='2'><testsuite tests='1'><testcase/></testsuite><testsuite tests='1'><testcase/></testsuite>"
+         "</testsuites>", VERIFIED),
+        ("<testsuite tests='10'><testcase name='a'><failure/></testcase></testsuite>", REFUTED),
     ],
 )  # fmt: skip
 def test_the_numbers_of_a_report(tmp_path, xml, state):
@@ -238,3 +247,49 @@ def test_a_long_output_is_read_in_time():
         for text in ("1 " * 400_000, "1 passed, " * 100_000, "= " * 500_000, "Ran 1\n" * 100_000, "(" * 1_000_000):
             summaries.results(runner, text)
     assert time.monotonic() - began < 20
+
+
+def test_the_sums_of_several_suites_are_added(tmp_path):
+    """Two suites whose set-up broke are two failures, one inside the other counts once."""
+    write(tmp_path, "<testsuites><testsuite errors='1'/><testsuite errors='1'/><testsuite><testcase/></testsuite></testsuites>")
+    assert look(tmp_path, failed={"at_most": 1}).state == REFUTED
+    write(tmp_path, "<testsuites errors='1'><testsuite errors='1'/><testsuite><testcase/></testsuite></testsuites>")
+    assert look(tmp_path, failed={"at_most": 1}).state == VERIFIED
+
+
+def test_a_report_that_may_be_of_this_call_is_not_passed_over(tmp_path):
+    """With a time from before the call it may have been copied out of a container: where the others pass, there is no
+    verdict, and a failure among them stays one."""
+    world = snapshot(tmp_path, time.time() - 5, report="*.xml")
+    write(tmp_path, GOOD, path="a.xml")
+    write(tmp_path, "<testsuite><testcase><failure/></testcase></testsuite>", age=60, path="b.xml")
+    found = look(tmp_path, world, report="*.xml")
+    assert (found.state, found.cause) == (UNVERIFIED, "probe") and "b.xml" in found.found
+    write(tmp_path, "<testsuite><testcase><failure/></testcase></testsuite>", path="a.xml")
+    assert look(tmp_path, world, report="*.xml").state == REFUTED
+
+
+def test_a_clock_that_is_behind_is_no_refutation(tmp_path):
+    """Without a look before the call, a report a few seconds too old may be one of a container's; one of another day is
+    not, and one from the future tells nothing."""
+    write(tmp_path, GOOD, age=8)
+    assert why(tmp_path, duration=1.0).cause == "probe"
+    write(tmp_path, GOOD, age=86400)
+    assert look(tmp_path, duration=1.0).state == REFUTED
+    write(tmp_path, GOOD, age=-86400)
+    assert why(tmp_path, duration=1.0).cause == "probe"
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("== 3 passed in 0.1s ==\nINTERNALERROR> boom", UNVERIFIED), ("INTERNALERROR> x\n== 3 passed in 0.1s ==", UNVERIFIED),
+        ("== 3 passed in 0.1s ==\nERROR: usage: pytest [options]", UNVERIFIED),
+        ("ERROR: pip's resolver\n== 3 passed in 0.1s ==", VERIFIED), ("== 3 passed in 0.1s ==\nSegmentation fault", UNVERIFIED),
+        ("!!!!!!!! KeyboardInterrupt !!!!!!!!\n== 3 passed in 0.1s ==", UNVERIFIED),
+        ("== 1 failed, 3 passed in 0.1s ==\nINTERNALERROR> boom", REFUTED),
+    ],
+)  # fmt: skip
+def test_a_run_that_broke_off_is_not_believed(text, state):
+    """A crash or a refused run beside the summary: a claim that is taken is not this one."""
+    assert say(text, accept="output").state == state

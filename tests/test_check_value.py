@@ -271,3 +271,57 @@ def test_comments_are_taken_out_of_json_and_nothing_else(value):
     assert formats.without_comments(plain) == plain
     commented = "\n".join(line if line.count('"') % 2 else line + " // , ] x" for line in plain.split("\n"))
     assert json.loads(formats.without_comments(commented)) == value
+
+
+@pytest.mark.parametrize(
+    ("params", "before", "after", "verdict"),
+    [
+        ({"path": "a", "is": 1}, '{"a": 1}', '{"a": 1, "b": 2}', "unverified"),
+        ({"path": "a", "is": 1}, '{"a": 0}', '{"a": 1}', "verified"),
+        ({"path": "a", "is": 1}, '{"a": ', '{"a": 1}', "verified"),
+        ({"path": "a", "is": 1}, None, '{"a": 1}', "verified"),
+        ({"path": "typo", "is": {"exists": False}}, '{"a": 1}', '{"a": 2}', "unverified"),
+        ({"path": "a", "is": {"exists": False}}, '{"a": 1}', '{"b": 1}', "verified"),
+        ({"path": "a", "is": {"changed": True}}, '{"a": 1}', '{"a": 2}', "verified"),
+        ({"path": "a", "is": {"changed": False}}, '{"a": 1}', '{"a": 1, "b": 2}', "verified"),
+        ({"path": "*", "is": {"exists": True}, "each": True}, "{}", "{}", "refuted"),
+    ],
+)
+def test_a_value_that_was_so_before_proves_nothing(check, params, before, after, verdict):
+    """It is the value asked for that must have changed, not the file around it; unless it was to stay as it is."""
+    found = check({"file": "a.json", **params}, {"a.json": before} if before else {}, {"a.json": after})
+    assert found.state == verdict, found
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "wanted", "verdict"),
+    [
+        ("[s]\nkey = 1\n", "s.key", "1", "verified"),
+        ("[s]\nkey = 1\n", "s.Key", "1", "unverified"),
+        ("[s]\nkey = 1\n", "S.key", "1", "unverified"),
+        ("[s]\nkey = 1\nKey = 2\n", "s.key", "1", "unverified"),
+        ("[DEFAULT]\nkey = 1\n[s]\na = 1\n", "s.key", "1", "unverified"),
+        ("[DEFAULT]\nkey = 1\n[s]\na = 1\n", "s.key", {"exists": False}, "unverified"),
+        ("[DEFAULT]\nkey = 1\n[s]\na = 1\n", "s.b", "1", "refuted"),
+        ("root = true\n[root]\nk = 1\n", "root.k", "1", "unverified"),
+        ("root = true\n[root]\nk = 1\n", "root.k", {"exists": True}, "unverified"),
+        ("root = true\n[*.py]\nk = 1\n", "root", "true", "verified"),
+        ("[s]\na = 1\n  2\n", "s.a", "1\n2", "verified"),
+        ("[s]\na = 1\n  2 # x\n", "s.a", "1\n2", "unverified"),
+    ],
+)
+def test_where_readers_of_ini_differ_there_is_no_verdict(check, text, path, wanted, verdict):
+    """Case, the section DEFAULT, and a name that is a key and a section: no verdict instead of a refusal."""
+    assert check({"file": "a.ini", "path": path, "is": wanted}, {}, {"a.ini": text}).state == verdict
+
+
+def test_flat_files_are_read_in_linear_time():
+    """A quote that is never closed and a value of very many lines cost no more than their length."""
+    from time import process_time
+
+    began = process_time()
+    with pytest.raises(flat.Malformed):
+        flat.env('A="' + "x\n" * 200_000)
+    assert flat.env('A="' + "x\n" * 100_000 + '"\nB=1\n')["B"] == "1"
+    assert len(flat.ini("[s]\na = 1\n" + "  x\n" * 200_000)["s"]["a"]) == 400_001
+    assert process_time() - began < 5

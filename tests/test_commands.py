@@ -182,6 +182,16 @@ def test_judge_is_public_and_needs_no_trust(captured: Any) -> None:
     parsed = {"version": 1, "contracts": [{"id": "a", "kind": "mcp", "post": {"result": {"of": "text", "contains": "saved"}}}]}
     assert truecall_py.judge(payload, parsed).verdicts[0].state == "verified"
     assert truecall_py.judge({"hook_event_name": "Stop"}, parsed).call is None
+    for unseen in ("\u200b", "\x7f", "\u2028", "\ufeff", "\uffff", "\\u200b", "\U0001f600"):  # each is that very text
+        parsed["contracts"][0]["post"] = {"result": {"of": "text", "contains": f"a{unseen}b"}}
+        said = {**payload, "tool_response": [{"type": "text", "text": f"a{unseen}b"}]}
+        assert truecall_py.judge(said, parsed).verdicts[0].state == "verified", ascii(unseen)
+        said["tool_response"][0]["text"] = "ab"
+        assert truecall_py.judge(said, parsed).verdicts[0].state == "refuted", ascii(unseen)
+    parsed["contracts"][0]["post"] = {"result": {"of": "text", "contains": "\ud800"}}
+    with pytest.raises(truecall_py.errors.ContractError):
+        truecall_py.judge(payload, parsed)
+    parsed["contracts"][0]["post"] = {"result": {"of": "text", "contains": "saved"}}
     for wrong in ({}, b"", "[]", {"a": 1}):
         with pytest.raises(truecall_py.library.PayloadError):
             truecall_py.judge(wrong, parsed)

@@ -25,7 +25,7 @@ LAYERS = (
     ("judging", "stopping"),
     ("bugs", "alarm", "incoming", "hook", "library", "slow_lane", "documents", "committed", "installs",
      "inventory", "switches", "surroundings", "canary", "diagnosis", "enforcement", "beginnings",
-     "smallworld", "examples", "evidence", "recorded_shell", "recording", "appending", "ancestor_words", "ancestor",
+     "strays", "smallworld", "examples", "evidence", "recorded_shell", "recording", "appending", "ancestor_words", "ancestor",
      "rejudging", "traces"),
     ("commands", "generated"),
     ("cli",),

@@ -67,8 +67,8 @@ def test_a_series_of_edits(name: str, whole: str, broken: str, words: str, steps
 
 
 def test_a_file_that_an_edit_makes(steps: Any) -> None:
-    """Nothing was there that could have been whole."""
-    assert steps("new.json", "{") == ("none", "")
+    """One that is new and broken is told, as one that is written whole is: it was no edit between two broken states."""
+    assert steps("new.json", "{")[0] == "refuted"
 
 
 def test_the_repository_is_never_called_broken(contracts: Any, tmp_path: Any) -> None:

@@ -510,6 +510,7 @@ def test_honest_work_hears_nothing_and_its_absence_is_refused(
 
     if any(not name.startswith("(") for name in row.judged.split()):
         undo(world, template, tmp_path)
+        snapshot = look_before(payload(command, world), pack)  # the files are others than those of the first look
         lied = judge(after, pack, snapshot=snapshot)
         refuted = sorted(verdict.contract for verdict in lied.verdicts if verdict.state == REFUTED)
         sure = [f"shell-{name}" for name in row.judged.split() if not name.startswith("(") and name != "document"]

@@ -178,6 +178,35 @@ def test_files_are_taken_for_the_calls_doing_by_their_time_or_by_a_copy(project:
         assert project.command("record", call, *options).returncode == 2, options
 
 
+def test_what_disappears_or_cannot_be_read_is_passed_over(project: Any, monkeypatch: Any) -> None:
+    """A file that goes while the folder is looked at, and the kernel's own files, are no reason to stop."""
+    call = {**note(project), "cwd": "/proc" if os.path.isdir("/proc/self") else "/dev"}
+    done = project.command("record", payload_file(project, call), "--since", "10m")
+    assert done.returncode in (0, 2) and "bug" not in done.stderr, done.stderr
+    for name in ("a", "b", "c"):
+        project.write(f"many/{name}.txt", "x")
+    real = os.scandir
+
+    class Entry:
+        def __init__(self, entry: Any) -> None:
+            self.name, self.is_dir, self.is_file = entry.name, entry.is_dir, entry.is_file
+            self.stat = entry.stat if entry.name != "b.txt" else lambda **_: os.stat("/nowhere")
+
+    class Listing:
+        def __init__(self, path: str) -> None:
+            self.found = real(path)
+
+        def __enter__(self) -> Any:
+            return map(Entry, self.found)
+
+        def __exit__(self, *_: Any) -> None:
+            self.found.close()
+
+    monkeypatch.setattr(evidence.os, "scandir", Listing)
+    assert sorted(name for name, _ in evidence.walked(project.root) if name.startswith("many")) == ["many/a.txt", "many/c.txt"]
+    assert (evidence.content("/nowhere"), evidence.size("/nowhere")) == ("", 0)
+
+
 def test_nothing_derived_is_an_error_that_says_what_was_looked_at(project: Any) -> None:
     """No contract that asserts nothing is ever printed; neither is one of a call that failed or is not finished."""
     done = project.command("record", payload_file(project, note(project)))

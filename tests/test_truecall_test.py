@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from truecall_py import examples, places, smallworld
+from truecall_py import examples, places, processes, smallworld
 from truecall_py.errors import UsageError
 from truecall_py.smallworld import SmallWorld
 
@@ -189,6 +190,11 @@ def test_nothing_of_the_persons_is_seen_or_touched(project: Any) -> None:
     ("files: {/etc/x: a}", "outside"),
     ("links: {a: /}, files: {a/tmp/x: a}", "outside"),
     ("links: {a: /nowhere/x}, files: {a: x}", "link"),
+    ("links: {a: /nowhere}, modes: {a: '0777'}", "link"),
+    ("links: {.git: /nowhere}, repository: true", ".git"),
+    ("files: {.git: 'gitdir: /nowhere'}, repository: true", ".git"),
+    ("links: {.git/objects: /nowhere}, repository: true", "link"),
+    ("setup: kill -9 $PPID", "its own shell"),
     ("bytes: {a: xyz}", "cannot be built"),
     ("gone: [a]", "is not there"),
     ("setup: echo no such tool >&2; exit 3", "exit code 3: no such tool"),
@@ -198,6 +204,30 @@ def test_a_world_that_cannot_be_built_is_no_verdict(project: Any, world: str, wo
     project.write("truecall.yaml", contract("{file_exists: {path: a}}", f"{MAKE}, world: {{{world}}}, verdict: refuted"))
     done = project.command("test", env={"COLUMNS": "200"})
     assert done.returncode == 1 and "trouble" in done.stdout and words in " ".join(done.stdout.split()), done.stdout
+
+
+def test_modes_are_never_changed_through_a_link(project: Any) -> None:
+    """A link to a person's own file may stand in a world; the file keeps its mode and its content."""
+    own = project.write("own.txt", "mine")
+    os.chmod(own, 0o640)
+    rows = [f"{MAKE}, world: {{links: {{a: {str(own)!r}}}{more}}}, verdict: verified" for more in (", modes: {a: '0777'}", "")]
+    project.write("truecall.yaml", contract("{file_exists: {path: a}}", *rows))
+    done = project.command("test")
+    assert done.returncode == 1 and "1 as written, 1 not" in done.stdout, done.stdout
+    assert os.stat(own).st_mode & 0o777 == 0o640 and Path(own).read_text() == "mine"
+
+
+@pytest.mark.parametrize("ruin", [
+    "rm -rf ../world ../home", "rm -rf ../tmp ../world", "echo \0", "rm -rf ../world; ln -s /nowhere ../world",
+])  # fmt: skip
+def test_an_example_that_ruins_its_own_world_fails_alone(project: Any, ruin: str) -> None:
+    """No bug of truecall's: that example could not be run, and the one after it is judged."""
+    good = f"{MAKE}, world: {{files: {{a: a}}}}, verdict: verified"
+    bad = f"{MAKE}, before: {{setup: {json.dumps(ruin)}}}, verdict: verified"
+    project.write("truecall.yaml", contract("{file_exists: {path: a}}", bad, good))
+    done = project.command("test")
+    assert done.returncode == 1 and "1 as written, 1 not" in done.stdout, done.stdout + done.stderr
+    assert "bug" not in done.stderr
 
 
 def test_setup_is_bounded_and_what_it_started_ends_with_its_world(tmp_path: Any, monkeypatch: Any) -> None:
@@ -216,6 +246,37 @@ def test_setup_is_bounded_and_what_it_started_ends_with_its_world(tmp_path: Any,
     while running(pid):
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="what left its group is found in /proc alone")
+@pytest.mark.parametrize("start", ["setsid sleep 301", "cd /; exec setsid sleep 301", "exec env -i setsid sleep 301"])
+def test_what_left_its_process_group_ends_with_its_world(tmp_path: Any, start: str) -> None:
+    """A daemon is known by its variable or by its folder; what ran before, in that folder or not, is let be."""
+    root = tmp_path / "root"
+    root.mkdir()
+    bystander = subprocess.Popen(["sleep", "302"], cwd=root)
+    world = SmallWorld(str(root))
+    try:
+        world.build({"setup": f"({start}) & sleep 0.3"})
+        ours = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if sleeps(pid, "301", world)]
+        assert len(ours) == 1
+        world.close()
+        until = time.monotonic() + 5
+        while running(ours[0]):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert bystander.poll() is None
+    finally:
+        world.close()
+        bystander.kill()
+        bystander.wait()
+
+
+def sleeps(pid: int, seconds: str, world: SmallWorld) -> bool:
+    """Whether a process is the sleep of this world, and not that of another test run."""
+    return processes.text(f"/proc/{pid}/cmdline") == f"sleep\0{seconds}\0" and (
+        world.root in processes.text(f"/proc/{pid}/environ") or os.readlink(f"/proc/{pid}/cwd") == world.folder
+    )
 
 
 def running(pid: int) -> bool:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 LARGEST = 16 << 20  # bytes of a blob that is read
 # A partial clone would fetch what is missing, by a program that its configuration names.
 QUIET = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0",
-         "GIT_TERMINAL_PROMPT": "0", "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}  # fmt: skip
+         "GIT_TERMINAL_PROMPT": "0", "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
+         "GIT_GRAFT_FILE": "/dev/null/none"}  # fmt: skip
 SAFE = ("--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 # Attributes by which a checkout holds other bytes than the commit.
 CONVERTING = ("filter", "ident", "working-tree-encoding", "eol", "text", "crlf")

@@ -1,5 +1,6 @@
 """Reads an SQLite database and nothing else of it: no write, no file beside it, no extension, no trigger, no virtual
-table. Never waits for a named pipe, never follows a link at the end of the path, never runs beyond its time."""
+table. Never waits for a named pipe, never follows a link at the end of the path, never runs beyond its time, and
+never lets SQLite take more memory than HEAP, a limit that holds for the whole process from then on."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 ROWS = 100_000  # rows of an answer that are counted
 LONGEST = 4 << 20  # bytes of one value or row
+HEAP = 64 << 20  # bytes that SQLite may take: sorting and views are done in memory, since a file would be a write
 OPCODES = 2000  # steps of SQLite's machine between two looks at the clock
 MAGIC = b"SQLite format 3\0"
 SIDES = ("-wal", "-shm", "-journal")
@@ -65,9 +67,12 @@ class Database:
             raise Unverified(f"{path} cannot be opened: {error}", "world") from None
         try:
             self.prepare()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, MemoryError) as error:
             self.close()
             raise self.trouble(error) from None
+        except Unverified:
+            self.close()
+            raise
 
     def way(self) -> str:
         """How it can be read without writing. A database with a write-ahead log is mostly opened by making its index
@@ -121,6 +126,9 @@ class Database:
 
     def prepare(self) -> None:
         base = self.base
+        limited = base.execute(f"PRAGMA hard_heap_limit={HEAP}").fetchone()
+        if limited is None or not 0 < limited[0] <= HEAP:
+            raise Unverified("this SQLite (before 3.31) cannot be kept from taking all memory", "harness")
         for pragma in ("trusted_schema=OFF", "query_only=ON", "mmap_size=0", "cell_size_check=ON",
                        "temp_store=MEMORY", "cache_size=-16000"):  # fmt: skip
             base.execute(f"PRAGMA {pragma}").close()
@@ -136,6 +144,8 @@ class Database:
     def trouble(self, error: Exception) -> Unverified:
         """What an error of SQLite's means."""
         words = str(error)
+        if isinstance(error, MemoryError):
+            return Unverified(f"the query of {self.path} takes more than {HEAP >> 20} MB of memory", "probe")
         if self.late() or "interrupted" in words:
             return Unverified(f"the query of {self.path} was not finished in its time", "probe")
         if "locked" in words:
@@ -153,9 +163,11 @@ class Database:
 
     # -- questions -----------------------------------------------------------------------------------------
 
-    def ask(self, query: str, values: Values) -> tuple[int, Any, bool]:
-        """(rows, the first value of the first row, whether there is one) of one SELECT. Raises Unverified."""
+    def ask(self, query: str, values: Values) -> tuple[int, Any, bool, str]:
+        """(rows, the first value of the first row, whether there is one, a digest of all rows in any order) of one
+        SELECT. Raises Unverified."""
         import sqlite3
+        from zlib import crc32
 
         if first_word(query) not in FIRST_WORDS:
             raise Unverified("the query is no SELECT", "contract")
@@ -163,18 +175,19 @@ class Database:
             self.refuse_virtual(query)
             self.base.set_authorizer(authorized)
             cursor = self.base.execute(query, values)
-            count, value = 0, None
+            count, value, digests = 0, None, 0
             for row in cursor:
                 value = row[0] if count == 0 else value
                 count += 1
+                digests += crc32(repr(row).encode("utf-8", "replace"))
                 if count > ROWS:
                     raise Unverified(f"the query gives more than {ROWS} rows; let it count them", "contract")
-        except (sqlite3.Error, sqlite3.Warning) as error:
+        except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
             raise self.trouble(error) from None
         except (OverflowError, UnicodeEncodeError) as error:
             raise Unverified(f"a value cannot be given to the query: {error}", "tool") from None
         self.settled()
-        return count, value, count > 0
+        return count, value, count > 0, f"{digests:x}"
 
     def columns(self, table: str) -> list[str] | None:
         """The columns of a table or view, None where there is none of that name."""
@@ -194,7 +207,7 @@ class Database:
                 raise Unverified(f"{table} is a view, whose columns are only known by running it", "contract")
             name = found[0].replace('"', '""')
             rows = self.base.execute(f'PRAGMA table_xinfo("{name}")').fetchall()
-        except (sqlite3.Error, sqlite3.Warning) as error:
+        except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
             raise self.trouble(error) from None
         self.settled()
         return [str(row[1]) for row in rows]

@@ -108,10 +108,10 @@ def hidden(path: str, known: list[tuple[str, str]]) -> str:
 def content(path: str) -> str:
     """The text of a file; "" for one that is large, no text, or not to be read."""
     try:
-        if not os.path.isfile(path) or os.path.getsize(path) > LARGEST:
+        # One without a size has no text, or is the kernel's, and reading it could wait for ever.
+        if not os.path.isfile(path) or not 0 < os.path.getsize(path) <= LARGEST:
             return ""
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return bytes_of(path).decode("utf-8").replace("\r\n", "\n")
     except (OSError, ValueError):
         return ""
 
@@ -145,13 +145,21 @@ def compared(folder: str, before: str) -> list[Change]:
             earlier is not None
             and earlier.st_size == about.st_size
             and (
-                about.st_size > LARGEST
+                not 0 < about.st_size <= LARGEST
                 or bytes_of(os.path.join(folder, name)) == bytes_of(os.path.join(before, name))
             )
         )
         if not same:
             found.append(Change(name, "changed"))
     return sorted(found, key=lambda change: change.path)
+
+
+def size(path: str) -> int:
+    """The size of a file; 0 for one that is gone."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
 
 
 def bytes_of(path: str) -> bytes:
@@ -163,22 +171,31 @@ def bytes_of(path: str) -> bytes:
 
 
 def walked(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """(path in the folder, what is known of it) of every regular file, as far as one look goes."""
+    """(path in the folder, what is known of it) of every regular file, as far as one look goes. What disappears
+    meanwhile or cannot be read is passed over."""
     ends, count = time.monotonic() + PATIENCE, 0
     pending = [("", 0)]
     while pending:
         inside, depth = pending.pop()
-        try:
-            with os.scandir(os.path.join(folder, inside)) as entries:
-                for each in entries:
-                    name = os.path.join(inside, each.name)
-                    count += 1
-                    if count > MOST or time.monotonic() > ends:
-                        return
-                    if each.is_dir(follow_symlinks=False):
-                        if each.name not in SKIPPED and depth < DEEPEST:
-                            pending.append((name, depth + 1))
-                    elif each.is_file(follow_symlinks=False):
-                        yield name, each.stat(follow_symlinks=False)
-        except OSError:
-            continue
+        for each in entries(os.path.join(folder, inside)):
+            count += 1
+            if count > MOST or time.monotonic() > ends:
+                return
+            name = os.path.join(inside, each.name)
+            try:
+                if each.is_dir(follow_symlinks=False):
+                    if each.name not in SKIPPED and depth < DEEPEST:
+                        pending.append((name, depth + 1))
+                elif each.is_file(follow_symlinks=False):
+                    yield name, each.stat(follow_symlinks=False)
+            except OSError:
+                continue
+
+
+def entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    """What stands in a folder, as far as it can be read."""
+    try:
+        with os.scandir(folder) as found:
+            yield from found
+    except OSError:
+        return

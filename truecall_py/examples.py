@@ -3,6 +3,7 @@ contract at a time by the library's own judgement, and never anything of the per
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import re
@@ -134,17 +135,26 @@ def run(subject: Subject) -> Iterator[Ran]:
     """Judges every example of a contract, each in a world of its own."""
     for example in subject.examples:
         with tempfile.TemporaryDirectory(prefix="truecall-test-", ignore_cleanup_errors=True) as root:
-            world = SmallWorld(root)
+            yield ran(subject, example, root)
+
+
+def ran(subject: Subject, example: Example, root: str) -> Ran:
+    """What comes of one example in an empty folder. An example may ruin its own world, and then fails alone."""
+    try:
+        with contextlib.closing(SmallWorld(root)) as world:
             try:
-                yield judged(subject, example, world)
+                return judged(subject, example, world)
             except TruecallError as error:
-                yield Ran(example, "", (), world.unfilled(str(error)))
-            finally:
-                world.close()
+                return Ran(example, "", (), world.unfilled(str(error)))
+            except (OSError, ValueError) as error:
+                return Ran(example, "", (), world.unfilled(f"could not be run: {error}"))
+    except OSError as error:
+        return Ran(example, "", (), f"could not be run: {error}")
 
 
 def judged(subject: Subject, example: Example, world: SmallWorld) -> Ran:
-    """What comes of one example. Raises TruecallError where it cannot be judged."""
+    """What comes of one example. Raises TruecallError where it cannot be judged; OSError and ValueError where `setup`
+    cannot be run, or left no world to be judged in."""
     plain = example.plain
     bring(subject, world)
     before, after = plain.get("before"), plain.get("world") or {}

@@ -89,7 +89,12 @@ def loaded(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Sour
     if isinstance(contracts, Mapping):
         import json  # what JSON writes is YAML too, and without the aliases that contracts may not have
 
+        from truecall_py.yamltext import UNSEEN
+
         here = os.path.join(os.getcwd(), "contracts")
-        data = json.dumps(dict(contracts), ensure_ascii=False, allow_nan=False).encode()
+        written = json.dumps(dict(contracts), ensure_ascii=False, allow_nan=False)
+        # What a person who trusts a file could not see must be written as an escape; here, too, it is that text.
+        written = UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+        data = written.encode("utf-8", "surrogatepass")  # the loader refuses half of a pair, and says so
         return [enforced(Pin(pinning.compile_file(here, data).pin, here), here, os.getcwd(), TRUSTED)]
     return contracts

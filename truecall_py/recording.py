@@ -137,7 +137,7 @@ class Recorder:
     def holding(self, path: str) -> dict[str, Any]:
         """The content of a file, as far as a value of the call says it."""
         held = evidence.held(evidence.content(path), self.values)
-        return {"contains": held} if held else {"min_size": 1} if os.path.getsize(path) else {}
+        return {"contains": held} if held else {"min_size": 1} if evidence.size(path) else {}
 
     def of_address(self, template: str, value: str) -> Iterator[Candidate]:
         name = template.strip("{}")

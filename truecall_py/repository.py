@@ -3,6 +3,7 @@ helper, pager, alias or transport of its configuration, no submodule's; and neve
 
 A repository may be hostile, so each question is plumbing that reads, with the keys that name programs overridden,
 the caller's GIT_ variables dropped and every transport forbidden (a partial clone would fetch what is missing).
+Objects are taken as they are: replacements and grafts, by which a repository tells another history, do not count.
 What stands on a remote is asked by `remotes`.
 """
 
@@ -32,6 +33,7 @@ QUIET = {
     "GIT_ASKPASS": "",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
+    "GIT_GRAFT_FILE": "/dev/null/none",  # of what is no file, git says nothing
     "GIT_PAGER": "cat",
 }
 PLAIN = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")  # a diff by git itself, of this repository
@@ -74,7 +76,7 @@ class Repository:
 
     def ask(self, *words: str, settings: Sequence[str] = (), stdin: bytes = b"") -> Finished:
         """How git ended. Raises Unverified where it did not, or does not trust the repository."""
-        argv = ["git", "--no-pager"]
+        argv = ["git", "--no-pager", "--no-replace-objects"]
         for setting in (*HARMLESS, *settings):
             argv += ["-c", setting]
         finished = self.world.run([*argv, *words], self.env, self.folder, stdin, PATIENCE)
@@ -223,6 +225,36 @@ class Repository:
             why = f"{sorted(doubtful)[0]} passes through a filter of the repository, which is not run"
             raise Unverified(f"{why}, so it cannot be told whether it changed", "probe")
         return certain
+
+    def unwatched(self) -> tuple[list[str], list[str]]:
+        """(the submodules, the files that are there and that git was told not to look at), as paths from the top."""
+        above = Repository(self.world, self.root())
+        modules, files = [], []
+        for row in above.told("ls-files", "--stage", "-v", "-z").split("\0"):
+            words, _, path = row.partition("\t")
+            if words[2:8] == "160000":
+                modules.append(path)
+                continue
+            left_out = words[:1] == "S"  # by a sparse checkout; others are assumed to be unchanged
+            if words[:1].islower() or (left_out and self.world.stat(os.path.join(above.folder, path), False)):
+                files.append(path)
+        return modules, files
+
+    def excluded(self) -> list[str]:
+        """What is untracked and left out by the repository's info/exclude or its own core.excludesFile, and by
+        nothing that others see too."""
+        above = Repository(self.world, self.root())
+        lists = [os.path.join(above.folder, above.told("rev-parse", "--git-path", "info/exclude").rstrip("\n"))]
+        named = above.setting("core.excludesFile")
+        if named and named != above.own_setting("core.excludesFile"):
+            lists.append(self.world.resolve(named))
+        given = [f"--exclude-from={each}" for each in lists if self.world.stat(each) is not None]
+        if not given:
+            return []
+        words = ("ls-files", "--others", "--directory", "-z")
+        left = set(above.told(*words, "--exclude-per-directory=.gitignore").split("\0"))
+        hidden = above.told(*words, "--ignored", *given).split("\0")
+        return sorted(path for path in hidden if path and path in left)[:MANY]
 
     def filtered(self, paths: list[str]) -> set[str]:
         """Those of the paths (from the top) that have a filter."""

@@ -1,6 +1,6 @@
 """A small world in a temporary folder: files, pages on the loopback network, and the environment in which an example
-of a contract is judged. Never writes outside its folder, and shows nothing of the person's home or environment; what
-an example's `setup` does is that example's own word, and ends with its world."""
+of a contract is judged. Never writes outside its folder, also not through a link, and shows nothing of the person's
+home or environment; what an example's `setup` does is that example's own word, and ends with its world."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import select
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from truecall_py import strays
 from truecall_py.errors import UsageError
 
 TYPE_CHECKING = False
@@ -24,7 +26,7 @@ NOBODY = 1  # a port on which nothing answers
 PATIENCE = 30.0  # seconds for one `setup`
 COMMIT = "git init -q .; git add -A; git commit -q --allow-empty -m start"
 # The outer shell stays until the world ends, so that its process group is surely still ours when it is ended.
-KEEPER = 'sh -e -c "$1" >"$2" 2>&1 </dev/null; echo $?; read -r end'
+KEEPER = 'sh -e -c "$1" >&2 </dev/null; echo $?; read -r end'
 GIT = {
     "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
     "GIT_CONFIG_COUNT": "3",
@@ -66,7 +68,7 @@ class SmallWorld:
     """One world: `folder` (world), `home` beside it, `port` of its server. Close it."""
 
     def __init__(self, root: str) -> None:
-        root = os.path.realpath(root)
+        self.root = root = os.path.realpath(root)
         self.folder, self.home, self.temporary = (os.path.join(root, name) for name in ("world", "home", "tmp"))
         for path in (self.folder, self.home, self.temporary):
             os.mkdir(path)
@@ -80,6 +82,9 @@ class SmallWorld:
         for keeper in self.keepers:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(keeper.pid, signal.SIGKILL)
+        if self.keepers:
+            strays.end(self.root, self.keepers[0].pid)
+        for keeper in self.keepers:
             keeper.wait()
             for stream in (keeper.stdin, keeper.stdout):
                 if stream:
@@ -97,6 +102,8 @@ class SmallWorld:
         try:
             self.serve(given.get("serve") or {})
             self.lay(given)
+            if given.get("repository"):
+                self.own_repository()
         except OSError as error:
             raise UsageError(f"the world cannot be built: {error.filename}: {error.strerror}") from None
         except ValueError as error:
@@ -122,7 +129,7 @@ class SmallWorld:
         for path, numbers in (given.get("bytes") or {}).items():
             self.write(path, bytes.fromhex(numbers))
         for path, mode in (given.get("modes") or {}).items():
-            os.chmod(self.place(path), int(mode, 8))
+            os.chmod(self.own(path), int(mode, 8))
 
     def place(self, path: str) -> str:
         """The absolute path of a name of this world, its folder made. Raises ValueError for one outside."""
@@ -134,11 +141,25 @@ class SmallWorld:
         os.makedirs(parent, exist_ok=True)
         return full
 
-    def write(self, path: str, data: bytes) -> None:
+    def own(self, path: str) -> str:
+        """The same, of a name that may be written through. Raises ValueError where it is a link out of this world."""
         full = self.place(path)
         if not any(inside(os.path.realpath(full), root) for root in (self.folder, self.home)):
             raise ValueError(f"{path} is a link out of the example's own world")
-        with open(full, "wb") as file:
+        return full
+
+    def own_repository(self) -> None:
+        """Raises ValueError where git would write elsewhere: a world or a repository that is itself a link, a `.git`
+        file that names another folder, or a link out of it."""
+        top = os.path.join(self.folder, ".git")
+        if os.path.realpath(top) != top or (os.path.lexists(top) and not os.path.isdir(top)):
+            raise ValueError(".git is not a folder of the example's own world")
+        for folder, folders, files in os.walk(top):
+            for name in (*folders, *files):
+                self.own(os.path.join(folder, name))
+
+    def write(self, path: str, data: bytes) -> None:
+        with open(self.own(path), "wb") as file:
             file.write(data)
 
     def remove(self, path: str) -> None:
@@ -187,22 +208,22 @@ class SmallWorld:
         self.server.pages = {**known, **self.filled_in(pages)}  # type: ignore[union-attr]
 
     def script(self, lines: str) -> None:
-        """Runs lines of sh in the world's folder. What they leave running goes on until the world is closed."""
-        log = os.path.join(self.temporary, f"setup{len(self.keepers)}")
-        keeper = subprocess.Popen(  # noqa: S603 - the example's own lines: whoever runs `truecall test` asked for it
-            ["/bin/sh", "-c", KEEPER, "sh", lines, log],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            cwd=self.folder, env=self.environment(), start_new_session=True,
-        )  # fmt: skip
-        self.keepers.append(keeper)
-        assert keeper.stdout is not None
-        if not select.select([keeper.stdout], [], [], PATIENCE)[0]:
-            raise UsageError(f"`setup` did not end within {PATIENCE:g} s")
-        code = keeper.stdout.readline().strip()
-        if code != b"0":
-            with open(log, encoding="utf-8", errors="replace") as file:
-                words = file.read(4000).strip().rpartition("\n")[2]
-            raise UsageError(f"`setup` ended with exit code {code.decode()}{': ' if words else ''}{words}")
+        """Runs lines of sh in the world's folder. What they leave running goes on until the world is closed. Raises
+        UsageError where they did not end well, OSError or ValueError where they cannot be run."""
+        with tempfile.TemporaryFile() as log:  # nameless: a line may remove or replace any file of the world
+            keeper = subprocess.Popen(  # noqa: S603 - the example's own lines: whoever runs `truecall test` asked for it
+                ["/bin/sh", "-c", KEEPER, "sh", lines],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                cwd=self.folder, env=self.environment(), start_new_session=True,
+            )  # fmt: skip
+            self.keepers.append(keeper)
+            assert keeper.stdout is not None
+            if not select.select([keeper.stdout], [], [], PATIENCE)[0]:
+                raise UsageError(f"`setup` did not end within {PATIENCE:g} s")
+            code = keeper.stdout.readline().strip().decode() or "unknown (it ended its own shell)"
+            if code != "0":
+                words = os.pread(log.fileno(), 4000, 0).decode("utf-8", "replace").strip().rpartition("\n")[2]
+                raise UsageError(f"`setup` ended with exit code {code}{': ' if words else ''}{words}")
 
     def environment(self) -> dict[str, str]:
         """Nothing of the person's environment but where programs are found."""
@@ -215,6 +236,7 @@ class SmallWorld:
             "TMPDIR": self.temporary,
             "LANG": "C.UTF-8",
             "TZ": "UTC",
+            strays.MARK: self.root,
             **GIT,
             "GIT_CEILING_DIRECTORIES": os.path.dirname(self.folder),
         }

@@ -18,6 +18,7 @@ import yaml
 
 from truecall_py import judge, places
 from truecall_py.errors import ContractError, PayloadError
+from truecall_py.examples import BASE
 from truecall_py.library import look_before
 from truecall_py.pinning import compile_file, trust
 
@@ -28,26 +29,6 @@ EXPECTED = {
     "error", "unreadable", "must_not_exist", "dead", "seconds", "replaces", "notices",
 }  # fmt: skip
 WORLD = {"files", "bytes", "modes", "setup", "serve", "repository", "after_trust"}
-BASE = {
-    "claude-code": {
-        "session_id": "00000000-0000-4000-8000-00000000000a",
-        "transcript_path": "@HOME@/.claude/projects/app/session.jsonl",
-        "cwd": "@WORLD@",
-        "permission_mode": "default",
-        "hook_event_name": "PostToolUse",
-        "tool_use_id": "toolu_000000000000000000000001",
-    },
-    "codex": {
-        "session_id": "00000000-0000-7000-8000-00000000000b",
-        "turn_id": "00000000-0000-7000-8000-000000000001",
-        "transcript_path": "@HOME@/.codex/sessions/rollout-1.jsonl",
-        "cwd": "@WORLD@",
-        "hook_event_name": "PostToolUse",
-        "model": "gpt-5.5",
-        "permission_mode": "default",
-        "tool_use_id": "call_00000000000000000001",
-    },
-}
 ALLOWED = {
     "claude-code": {"decision", "reason", "systemMessage", "hookSpecificOutput"},
     "codex": {"decision", "reason", "systemMessage", "hookSpecificOutput"},
@@ -221,7 +202,6 @@ class Case:
         given = {key: value for key, value in given.items() if key != "harness"}
         if not given.pop("bare", False):
             given = {**BASE[self.harness], **given}
-            given.setdefault("tool_name", "Bash")
             if given["tool_name"] == "Bash" and "tool_input" not in given:
                 given["tool_input"] = {"command": "make", "description": "Build"}
                 given["tool_response"] = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False}

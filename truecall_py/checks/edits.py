@@ -78,8 +78,13 @@ def kept(before: str, after: str, edits: list[Edit], wide: bool) -> bool:
     each = [(applied(before, edits, coding, False, newline), applied(before, edits, coding, True, newline))
             for coding in ("" if wide else CODINGS[0],) for newline in (False, True)]  # fmt: skip
     clear = [pieces for pieces in made if all(pieces != every or first == every for first, every in each)]
-    if any(keeps(untouched(pieces), after) for pieces in clear):
+    if after == before or any(squeezed(joined(pieces)) == squeezed(after) for pieces in clear if keeps(
+        untouched(pieces), after)):  # fmt: skip
         return True
+    if any(keeps(untouched(pieces), after) for pieces in clear):
+        if without(before, after, edits, wide, []):
+            return True  # some edits are lost, and the others made just this
+        raise Unverified("beside what was kept stands something else than the edits brought", "probe")
     if any(first != every for first, every in each):
         raise Unverified("the text that an edit replaces stands there several times, and which was meant is not said",
                          "probe")  # fmt: skip
@@ -183,6 +188,11 @@ def keeps(stretches: list[str], after: str) -> bool:
     return len(after) - len(last) >= at and after.endswith(last)
 
 
+def squeezed(text: str) -> str:
+    """The text without blanks."""
+    return "".join(text.split())
+
+
 def trimmed(text: str) -> str:
     return "\n".join(line.rstrip(" \t") for line in text.rstrip("\n").split("\n"))
 
@@ -200,7 +210,20 @@ def states(before: str, after: str, edits: list[Edit], wide: bool) -> list[str]:
     left_out = without(before, after, edits, wide, wholes)
     if left_out:
         return [LOST if number in left_out else LANDED for number in range(len(edits))]
-    return [state(before, after, wholes[0], edit, "" if wide else "utf-8") for edit in edits]
+    codings = [""] if wide else [CODINGS[0]] if is_utf8(before) else list(CODINGS[1:])
+    made = [(coding, applied(before, edits, coding, False, False)) for coding in codings]
+    wholes_by = [(coding, joined(pieces)) for coding, pieces in made if pieces is not None]
+    columns = [{state(before, after, whole, edit, coding) for coding, whole in wholes_by} for edit in edits]
+    return [column.pop() if len(column) == 1 else UNTOLD for column in columns]
+
+
+def is_utf8(view: str) -> bool:
+    """Whether the bytes of a view are UTF-8."""
+    try:
+        view.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return False
+    return True
 
 
 def same(after: str, whole: str, before: str) -> bool:
@@ -240,6 +263,12 @@ def imports(edit: Edit) -> bool:
     return bool(edit.new) and only_imports(edit.new.encode("utf-8", "replace"), edit.old.encode("utf-8", "replace"))
 
 
+def doubled(new: str, after: str, whole: str) -> bool:
+    """Whether a line that an edit brings stands more often in `after` than it should: the edit may be there twice."""
+    held, made = after.split("\n"), whole.split("\n")
+    return any(squashed(line) and held.count(line) > made.count(line) for line in new.split("\n"))
+
+
 def state(before: str, after: str, whole: str, edit: Edit, coding: str) -> str:
     """The state of one edit in a file that something else changed too."""
     old, new = shown_as(edit.old, coding) or "", shown_as(edit.new, coding) or ""
@@ -247,7 +276,7 @@ def state(before: str, after: str, whole: str, edit: Edit, coding: str) -> str:
         return LANDED  # a later edit of the same call replaced it
     gone = after.count(old) <= whole.count(old) if old else True
     if gone and (whole.count(new) > before.count(new) if new else whole.count(old) < before.count(old)) and (
-        after.count(new) >= whole.count(new) if new else True
+        after.count(new) == whole.count(new) and not doubled(new, after, whole) if new else True
     ):
         return LANDED
     ours, theirs = old.split("\n"), new.split("\n")

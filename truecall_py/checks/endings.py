@@ -21,7 +21,8 @@ def facts(data: bytes, whole: bool) -> dict[str, Any]:
     crlf = data.count(b"\r\n")
     told = {
         "size": len(data), "sha256": sha256(data), "crlf": crlf, "lf": data.count(b"\n") - crlf,
-        "cr": data.count(b"\r") - crlf, "bom": bom(data), "utf8": is_utf8(data), "ascii": data.isascii(),
+        "cr": data.count(b"\r") - crlf, "doubled": data.count(b"\r\r\n"),
+        "bom": bom(data), "utf8": is_utf8(data), "ascii": data.isascii(),
         "marks": data.count(MARK), "nul": data.count(0),
     }  # fmt: skip
     return {**told, "text": data.decode("latin-1")} if whole and len(data) <= LARGEST else told
@@ -79,7 +80,12 @@ def other_endings(before: dict[str, Any], now: dict[str, Any]) -> str:
     """How the line ends changed, or "". Raises Unverified where that cannot be told."""
     if wide(before) or wide(now):
         raise Unverified("line ends of UTF-16 are not looked at", "probe")
+    if now["doubled"] > before["doubled"]:
+        return f"ends {now['doubled'] - before['doubled']} lines with CR CR LF: each line end was written twice"
     was, is_ = style(before), style(now)
+    alone = [told["cr"] if told["crlf"] or told["lf"] else 0 for told in (before, now)]
+    if alone[0] != alone[1] and "CR" not in (was, is_):
+        raise Unverified(f"{alone[1]} carriage returns stand alone in it, and {alone[0]} did before", "probe")
     if was == is_ != "mixed" or not was or not is_:
         return "" if is_ != "mixed" else "mixes LF and CRLF"
     if was == "mixed":

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.file_exists import named
+from truecall_py.checks.file_exists import itself, named
 from truecall_py.checks.nearest import nearest
 from truecall_py.checks.outcomes import refuted, unverified, verified
+from truecall_py.errors import Unverified
 from truecall_py.fields import field
 
 TYPE_CHECKING = False
@@ -45,7 +46,7 @@ def expect(params: dict[str, Any]) -> str:
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected = expect(params)
-    path = world.resolve(params["path"])
+    path = itself(world.resolve(params["path"]))
     found = world.stat(path, follow=False)
     if found is not None:
         return refuted(expected, f"{named(found.st_mode)} is still at {path}")
@@ -64,7 +65,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 def before(params: dict[str, Any], call: ToolCall, world: World) -> bool:
     """Whether anything stands at the path before the call."""
-    return world.stat(world.resolve(params["path"]), follow=False) is not None
+    return world.stat(itself(world.resolve(params["path"])), follow=False) is not None
 
 
 def was_there(path: str, call: ToolCall, world: World) -> str:
@@ -75,8 +76,10 @@ def was_there(path: str, call: ToolCall, world: World) -> str:
     folder = os.path.dirname(plain)
     while world.stat(folder) is None and folder != "/":
         folder = os.path.dirname(folder)
-    # ls-tree only reads objects: it runs no hook, no filter and no fsmonitor of the repository.
-    finished = world.run(["git", "-C", folder, "ls-tree", "--name-only", "HEAD", "--", plain])
-    if finished.exit_code == 0 and finished.stdout.strip():
-        return "it is in the last commit"
-    return ""
+    from truecall_py.repository import Repository
+
+    try:
+        finished = Repository(world, folder).ask("ls-tree", "--name-only", "HEAD", "--", plain)
+    except Unverified:
+        return ""  # what git does not tell proves nothing
+    return "it is in the last commit" if finished.exit_code == 0 and finished.stdout.strip() else ""

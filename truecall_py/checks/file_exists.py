@@ -12,6 +12,7 @@ from truecall_py.checks.worktree import strayed
 from truecall_py.errors import Unverified
 from truecall_py.fields import field
 from truecall_py.matchers import shown
+from truecall_py.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ FIELDS = (
           templated=True),
     field("sha256", "text", "The SHA-256 of its content, in hexadecimal.", templated=True),
     field("mode", "octal", "Its permission bits, e.g. \"0755\"."),
-    field("newer_than", "choice", "call: it was changed after the call began.", choices=("call",)),
+    field("newer_than", "choice", "call: it was changed after the call began (unpacked or moved there, too).",
+          choices=("call",)),
     field("worktree", "choice", "own: not in the main checkout while the session works in a linked git worktree.",
           choices=("own",)),
 )  # fmt: skip
@@ -104,15 +106,14 @@ def expect(params: dict[str, Any]) -> str:
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected = expect(params)
-    path = world.resolve(params["path"])
     kind = params.get("type", "file")
-    found = world.stat(path, follow=kind not in ("symlink", "any"))
+    path, found = standing(params, world)
     if found is None:
         if gone(params["path"], world):
             return unverified(expected, f"the folder {world.base} is gone, with all that was in it", "world")
         dangling = world.stat(path, follow=False)
         what = f"a link that points to nothing at {path}" if dangling else f"nothing at {path}"
-        return refuted(expected, what, nearest(path, world), any(params.get(name) is not None for name in CONTENT))
+        return refuted(expected, what, nearest(path, world), blank=True)
     if not world.spelt_exactly(path):
         return refuted(expected, f"only a differently spelt name at {path}", nearest(path, world))
     if kind != "any" and not KINDS[kind][0](found.st_mode):
@@ -121,14 +122,9 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if wrong:
         return refuted(expected, f"{path} {wrong}")
     if params.get("newer_than"):
-        started = world.began(call.duration)
-        if started is None:
-            raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
-        if found.st_mtime < started - SLACK:
-            age = world.wall() - found.st_mtime
-            return refuted(expected, f"{path} was last changed {age:.0f} s ago, before the call")
-        if found.st_mtime < started:
-            return unverified(expected, f"{path} was changed within {SLACK:.0f} s of the start of the call", "probe")
+        wrong = older(path, found, world.earlier(NAME, params), world.began(call.duration), world)
+        if wrong:
+            return refuted(expected, wrong)
     if params.get("worktree"):
         main = strayed(path, world.session or call.cwd, world)
         if main:
@@ -142,8 +138,45 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 def before(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | None:
     """What stands at the path before the call, as `mark` tells it; None: nothing."""
-    found = world.stat(world.resolve(params["path"]), params.get("type", "file") not in ("symlink", "any"))
+    found = standing(params, world)[1]
     return None if found is None else mark(found)
+
+
+def standing(params: dict[str, Any], world: World) -> tuple[str, os.stat_result | None]:
+    """(the absolute path, what stands there): of a link what it points to, unless the link itself is meant."""
+    path = world.resolve(params["path"])
+    follow = params.get("type", "file") not in ("symlink", "any")
+    path = path if follow else itself(path)
+    return path, world.stat(path, follow)
+
+
+def itself(path: str) -> str:
+    """The path without slashes at its end: behind one, a link would be followed."""
+    while path.endswith(("/", "/.")) and len(path) > 1:
+        path = path[:-1] if path.endswith("/") else path[:-2] or "/"
+    return path
+
+
+def older(path: str, found: os.stat_result, earlier: Any, began: float | None, world: World) -> str:
+    """What shows that a file was not changed after the call began, "" where it was. A snapshot proves either by its
+    mark. Without one the times tell: that of the entry (ctime), which no program can set, and that of the content.
+    Raises Unverified where they cannot."""
+    if began is None:
+        raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
+    last = max(found.st_mtime, found.st_ctime)
+    if earlier is not ABSENT:
+        if earlier != mark(found):
+            return ""
+        if found.st_ctime_ns % 10**9 == 0 and last >= began - SLACK:  # a file system that keeps whole seconds
+            raise Unverified(f"{path} was changed within {SLACK:.0f} s of the start of the call", "probe")
+        return f"{path} is as it was before the call: last changed {max(0.0, world.wall() - last):.0f} s ago"
+    if last > world.wall() + SLACK:
+        raise Unverified(f"{path} has a time that is still to come, so when it changed cannot be told", "world")
+    if last < began - SLACK:
+        return f"{path} was last changed {world.wall() - last:.0f} s ago, before the call"
+    if found.st_ctime < began:
+        raise Unverified(f"{path} was changed within {SLACK:.0f} s of the start of the call", "probe")
+    return ""
 
 
 def mark(found: os.stat_result) -> list[int]:

@@ -123,7 +123,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if params.get("newer_than"):
         if deltas(matcher):
             raise Unverified("newer_than and a comparison with before the call do not go together", "contract")
-        sure, unsure = newer(found, earlier, world.began(call.duration))
+        sure, unsure = newer(found, earlier, world.began(call.duration), world.wall())
     then = None if earlier is ABSENT else (earlier["count"],)
     possible = range(len(sure), len(sure) + len(unsure) + 1)
     held = {holds(matcher, count, world, before=then) for count in (possible if len(possible) < 1000 else ())}
@@ -133,7 +133,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if held == {False}:
         if deltas(matcher) and not world.alone(NAME, params):
             raise Unverified(f"{told}, but another call that could change it ran at the same time", "probe")
-        return refuted(expected, told)
+        return refuted(expected, told, blank=not found)
     effect = since(earlier if earlier is ABSENT else earlier["digest"], digest(found))
     if matcher.get("increased_by") == 0 and effect == OLD and earlier["count"]:
         return verified(expected, told)  # that nothing changed is what is asked for
@@ -147,16 +147,16 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def newer(
-    found: dict[str, os.stat_result], earlier: Any, began: float | None
+    found: dict[str, os.stat_result], earlier: Any, began: float | None, now: float
 ) -> tuple[dict[str, os.stat_result], dict[str, os.stat_result]]:
-    """(those that changed since the call began, those of which that cannot be told). Raises Unverified where
-    neither a snapshot nor the harness says when it began."""
+    """(those that changed since the call began, those of which that cannot be told). A time that is still to come at
+    `now` tells nothing. Raises Unverified where neither a snapshot nor the harness says when the call began."""
     marks = None if earlier is ABSENT else earlier.get("marks")
     if marks is not None:
         return {path: each for path, each in found.items() if marks.get(path) != mark(each)}, {}
     if began is None:
         raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
-    sure = {path: each for path, each in found.items() if each.st_mtime >= began}
+    sure = {path: each for path, each in found.items() if began <= each.st_mtime <= now + SLACK}
     # A file that was unpacked or moved keeps its old time; when its entry changed says that it may be one.
     near = {path: each for path, each in found.items() if path not in sure
             and max(each.st_mtime, each.st_ctime) >= began - SLACK}  # fmt: skip

@@ -46,43 +46,43 @@ def env(text: str) -> dict[str, Any]:
         if quote not in ('"', "'"):
             found[name] = bare(rest)
             continue
-        while closed(rest, quote) < 0:  # a text in quotes may go on
+        held, line = [], rest[1:]
+        while (end := closed(line, quote)) < 0:  # a text in quotes may go on
             if number == len(lines):
                 raise Malformed(f"the {quote} that opens the value of {name} is not closed", first + 1)
-            rest += "\n" + lines[number]
+            held.append(line)
+            line = lines[number]
             number += 1
-        found[name] = inside(rest, quote)
+        found[name] = inside("\n".join([*held, line[:end]]), line[end + 1 :].strip(), quote)
     return found
 
 
-def closed(rest: str, quote: str) -> int:
-    """Where the quote that opens `rest` is closed, -1 where it is not."""
-    at = 1
-    while at < len(rest):
-        if rest[at] == quote:
+def closed(line: str, quote: str) -> int:
+    """Where a text in quotes, of which this line is a part, is closed; -1 where it goes on."""
+    at = 0
+    while at < len(line):
+        if line[at] == quote:
             return at
-        at += 2 if rest[at] == "\\" and quote == '"' else 1
+        at += 2 if line[at] == "\\" and quote == '"' else 1
     return -1
 
 
-def inside(rest: str, quote: str) -> Any:
-    """The value of a text in quotes, with what follows it."""
-    end = closed(rest, quote)
-    value, behind = rest[1:end], rest[end + 1 :].strip()
+def inside(value: str, behind: str, quote: str) -> Any:
+    """The value of a text in quotes, with what follows it in its line."""
     if behind and not behind.startswith("#"):
         return doubt("something stands behind the closing quote")
     if quote == "'":
         return value if "\\" not in value else doubt("readers differ on a backslash in single quotes")
     if "$" in value.replace("\\$", "") or "`" in value:
         return doubt("it holds a $, which some readers replace")
-    made, at = "", 0
+    made, at = [], 0
     while at < len(value):
         escape = ESCAPES.get(value[at + 1 : at + 2]) if value[at] == "\\" else None
         if value[at] == "\\" and escape is None:
             return doubt("readers differ on a backslash in it")
-        made += escape if escape is not None else value[at]
+        made.append(escape if escape is not None else value[at])
         at += 2 if escape is not None else 1
-    return made
+    return "".join(made)
 
 
 def bare(rest: str) -> Any:
@@ -101,25 +101,28 @@ def ini(text: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     section: dict[str, Any] = found
     key, indent = "", 0
+    more: dict[int, tuple[dict[str, Any], str, list[str]]] = {}  # by the line of its key: how a value goes on
+    begun = 0
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         words = line.strip()
         if not words or words[0] in "#;":
             continue
         depth = len(line) - len(line.lstrip())
         if key and depth > indent:  # the value of the key above goes on
-            if isinstance(section[key], str):
-                section[key] = f"{section[key]}\n{words}" if safe(words) else doubt(unsafe(words))
+            more.setdefault(begun, (section, key, []))[2].append(words)
             continue
         if words[0] == "[":
             name, bracket, behind = words[1:].partition("]")
             if not bracket or (behind.strip() and behind.strip()[0] not in "#;"):
                 raise Malformed(f"the section {words[:40]} is not closed by ]", number)
-            held = found.setdefault(name.strip(), {})
-            section = held if isinstance(held, dict) and DOUBT not in held else {}
-            key = ""
+            name = name.strip()
+            held = found.setdefault(name, {})
+            if not isinstance(held, dict) or DOUBT in held:
+                found[name], held = doubt(f"{name[:60]} is a key before the first section, and a section as well"), {}
+            section, key = held, ""
             continue
         name, mark, value = parted(words)
-        key, indent = name, depth
+        key, indent, begun = name, depth, number
         if not name:
             raise Malformed(f"a key is missing before {words[:40]}", number)
         value = value.strip()
@@ -129,7 +132,43 @@ def ini(text: str) -> dict[str, Any]:
             section[name] = doubt(f"{name[:60]} has no value of its own (line {number})")
         else:
             section[name] = value if safe(value) else doubt(unsafe(value))
+    for section, key, lines in more.values():
+        if isinstance(section[key], str):
+            why = next(filter(None, map(unsafe, lines)), "")
+            section[key] = doubt(why) if why else "\n".join([section[key], *lines])
+    for section in [found, *(each for each in found.values() if isinstance(each, dict) and DOUBT not in each)]:
+        unlike(section)
     return found
+
+
+def unlike(section: dict[str, Any]) -> None:
+    """Puts in doubt what differs from another key by the case of letters alone: for some readers that is one key."""
+    names: dict[str, list[str]] = {}
+    for name, value in section.items():
+        if not isinstance(value, dict) or DOUBT in value:  # a section is one by its exact name
+            names.setdefault(name.lower(), []).append(name)
+    for alike in names.values():
+        for name in alike if len(alike) > 1 else ():
+            section[name] = doubt(f"the key {name[:60]} stands there in another case as well")
+
+
+def elsewhere(whole: dict[str, Any], names: list[str]) -> str:
+    """Why some readers of an INI file find a value at these names, where there is none by their exact spelling: they
+    ignore the case of letters, or take it from the section DEFAULT. "" where none does."""
+    held: Any = whole
+    for name in names[:-1]:
+        if name not in held and any(each.lower() == name.lower() for each in held):
+            return f"there is a section {name} in another case"
+        held = held.get(name)
+        if not isinstance(held, dict):
+            return ""
+    last = names[-1].lower()
+    if any(each.lower() == last for each in held):
+        return f"there is {names[-1]} in another case, which some readers take for the same"
+    default = whole.get("DEFAULT")
+    if len(names) == 2 and isinstance(default, dict) and any(each.lower() == last for each in default):
+        return f"some readers take {names[-1]} from the section DEFAULT"
+    return ""
 
 
 def parted(words: str) -> tuple[str, str, str]:

@@ -45,12 +45,14 @@ FIELDS = (
     field("staged", "texts", "Paths that are in the index as they are in the work tree.", templated=True),
     field("tracked", "texts", "Paths that are in the index.", templated=True),
     field("not_tracked", "texts", "Paths that are not in the index.", templated=True),
+    field("vacuous", "choice", "ok: no_ref, not_tracked and no_worktree also count where nobody saw it before.",
+          choices=("ok",)),
     field("pushed", "boolean", "true: the remote itself, asked now, has what was to be pushed."),
     field("remote", "text", "The remote of `pushed`: a name or URL; default: as `git push` chooses.", templated=True),
-    field("refspec", "text", "What was to be pushed, as for `git push` (:name, to be deleted; +name, exactly that); "
-          "default: the current branch.", templated=True),
+    field("refspec", "text", "What was to be pushed, as for `git push` (:name, to be deleted; +name, exactly that; + "
+          "alone, exactly the current branch); default: the current branch.", templated=True),
 )  # fmt: skip
-QUALIFIERS = ("folder", "at", "remote", "refspec")  # these say where or what, and assert nothing alone
+QUALIFIERS = ("folder", "at", "vacuous", "remote", "refspec")  # these say where or what, and assert nothing alone
 ASSERTS = tuple(each.name for each in FIELDS if each.name not in QUALIFIERS)
 MODULES = {
     "git_files": ("repository", "cloned", "clean", "staged", "tracked", "not_tracked"),
@@ -133,11 +135,12 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             findings.append(part(name).judged(look, was))
         except Unverified as why:
             doubt = doubt or why
-    failed = [finding.found for finding in findings if not finding.holds]
+    wrong = [finding for finding in findings if not finding.holds]
+    failed = [finding.found for finding in wrong]
     if failed:
         if ("head" in params or "unmoved" in params) and not world.alone(NAME, params):
             raise Unverified(f"{'; '.join(failed)}, but another call ran at the same time", "probe")
-        return refuted(expected, "; ".join(failed))
+        return refuted(expected, "; ".join(failed), blank=all(finding.blank for finding in wrong))
     if doubt is not None:
         raise doubt
     effects = [finding.effect for finding in findings]
@@ -159,6 +162,8 @@ def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, An
 
 def needs_before(params: dict[str, Any]) -> bool:
     if "unmoved" in params or "pushed" in params:
+        return True
+    if params.get("vacuous") != "ok" and any(name in params for name in ("no_ref", "not_tracked", "no_worktree")):
         return True
     from truecall_py.checks.git_history import needs_before as history
 

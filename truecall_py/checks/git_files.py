@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.git_parts import Finding, Look, Part, listed
+from truecall_py.checks.git_parts import Finding, Look, Part, listed, unproven
 from truecall_py.checks.outcomes import since
 from truecall_py.errors import Unverified
-from truecall_py.repository import Repository
+from truecall_py.repository import Repository, top
 from truecall_py.types import OLD
 
 TYPE_CHECKING = False
@@ -32,7 +32,27 @@ def clean_judged(look: Look, was: Any) -> Finding:
     now = clean_seen(look)
     if now:
         return Finding(False, f"{len(now)} uncommitted: {listed([f'{state} {path}'.strip() for state, path in now])}")
+    hidden(look)
     return Finding(True, "nothing is uncommitted", since(was, now))
+
+
+def hidden(look: Look) -> None:
+    """Raises Unverified where something keeps uncommitted work out of git's own list of it."""
+    repository = look.repository
+    if os.path.realpath(repository.root()) != os.path.realpath(top(repository.folder)):
+        raise Unverified(f"the repository's configuration names another work tree: {repository.root()}", "world")
+    modules, unwatched = repository.unwatched()
+    if unwatched:
+        raise Unverified(f"git was told not to look at {listed(unwatched)} (update-index)", "world")
+    every = look.params["clean"] == "all"
+    for path in modules:
+        inside = Repository(look.world, os.path.join(repository.root(), path))
+        left = inside.changes(untracked=every) if os.path.lexists(os.path.join(inside.folder, ".git")) else ()
+        if left:
+            raise Unverified(f"{path} is a submodule with something uncommitted in it: {left[0][1]}", "world")
+    excluded = repository.excluded() if every else []
+    if excluded:
+        raise Unverified(f"{listed(excluded)} is untracked, and left out by this repository's own settings", "world")
 
 
 # -- the index -------------------------------------------------------------------------------------------------
@@ -87,7 +107,7 @@ def tracked_judged(look: Look, was: Any) -> Finding:
     now = indexed("tracked", look)
     missing = [path for path, there in now.items() if not there]
     if missing:
-        return Finding(False, f"the index holds nothing at {listed(missing)}")
+        return Finding(False, f"the index holds nothing at {listed(missing)}", blank=True)
     return Finding(True, f"the index holds {listed(list(now))}", since(was, now))
 
 
@@ -96,7 +116,9 @@ def not_tracked_judged(look: Look, was: Any) -> Finding:
     there = [path for path, inside in now.items() if inside]
     if there:
         return Finding(False, f"the index still holds {listed(there)}")
-    return Finding(True, f"the index holds nothing at {listed(list(now))}", since(was, now))
+    found = f"the index holds nothing at {listed(list(now))}"
+    unproven(look, was, found)
+    return Finding(True, found, since(was, now))
 
 
 # -- a repository of its own -----------------------------------------------------------------------------------

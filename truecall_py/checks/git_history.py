@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+SLACK = 2.0  # seconds by which clocks differ
 COUNTS = ("files", "insertions", "deletions")
 
 
@@ -34,7 +35,9 @@ def commit_judged(look: Look, was: Any) -> Finding:
     if was is ABSENT and began is None:
         raise Unverified("nobody saw HEAD before the call, nor says when the call began", "harness")
     now = repository.head()
-    fresh = bool(now) and began is not None and repository.commit(now).committed >= int(began)
+    fresh = recent(look, now, began) if now and began is not None else False
+    if was is ABSENT and fresh is None:
+        raise Unverified(f"{short(now)} was committed at about the time at which the call began", "probe")
     if was is ABSENT:
         return Finding(True, made(look, now), NEW) if fresh else still(look, now, False)
     logged = [commit for commit, what in repository.movements(was["log"]) if what.startswith("commit")]
@@ -48,6 +51,21 @@ def commit_judged(look: Look, was: Any) -> Finding:
         return Finding(True, made(look, now), NEW)
     why = f"HEAD moved from {short(was['head'])} to {short(now)}, and nothing shows that this call made that commit"
     raise Unverified(why, "probe")
+
+
+def recent(look: Look, now: str, began: float) -> bool | None:
+    """Whether a commit was made after the call began; None where its time, in whole seconds and as the committer
+    chose, does not tell, and neither does HEAD's reflog."""
+    committed = look.repository.commit(now).committed
+    if committed < int(began):
+        return False
+    if int(began) < committed <= look.world.wall() + SLACK:
+        return True
+    log = look.world.stat(look.repository.log())
+    if log is None or log.st_mtime < began:
+        return None
+    last = look.repository.movements(0)[-1:]
+    return True if last and last[0][0] == now and last[0][1].startswith("commit") else None
 
 
 def follows(look: Look, old: str, new: str) -> bool:
@@ -83,16 +101,22 @@ def head_words(params: dict[str, Any]) -> str:
     return "HEAD at another commit than before the call" if params["head"] == "moved" else "HEAD as before the call"
 
 
-def head_seen(look: Look) -> str:
-    return look.repository.head()
+def head_seen(look: Look) -> dict[str, Any]:
+    return {"head": look.repository.head(), "log": look.repository.logged()}
 
 
 def head_judged(look: Look, was: Any) -> Finding:
     if was is ABSENT:
         raise Unverified("nobody saw HEAD before the call", "harness")
-    now = look.repository.head()
-    moved = f"HEAD moved from {short(was)} to {short(now)}" if now != was else f"HEAD is still at {short(now)}"
-    return Finding((now != was) is (look.params["head"] == "moved"), moved, NEW if now != was else "")
+    repository, then = look.repository, was["head"]
+    now = repository.head()
+    if now != then:
+        return Finding(look.params["head"] == "moved", f"HEAD moved from {short(then)} to {short(now)}", NEW)
+    if look.params["head"] == "moved":  # a hook may have switched to another branch after the commit
+        made = [commit for commit, what in repository.movements(was["log"]) if what.startswith("commit")][-1:]
+        if made and made[0] != now and repository.kept(made[0]):
+            return Finding(True, f"HEAD was at the new commit {short(made[0])}, and is back at {short(now)}", NEW)
+    return Finding(look.params["head"] == "kept", f"HEAD is still at {short(now)}")
 
 
 def subject_seen(look: Look) -> list[str]:

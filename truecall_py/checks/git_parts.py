@@ -3,7 +3,9 @@ Decides no outcome: `git` puts the findings together."""
 
 from __future__ import annotations
 
+from truecall_py.errors import Unverified
 from truecall_py.records import record
+from truecall_py.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +29,13 @@ class Look:
 
 @record(frozen=True)
 class Finding:
-    """What one field found: whether it holds, in words, and the effect (types.NEW, OLD, or "")."""
+    """What one field found: whether it holds, in words, and the effect (types.NEW, OLD, or ""). `blank`: it does not
+    hold because there was nothing of that name, which proves nothing about the opposite."""
 
     holds: bool
     found: str
     effect: str = ""
+    blank: bool = False
 
 
 @record(frozen=True)
@@ -42,6 +46,12 @@ class Part:
     words: Callable[[dict[str, Any]], str]
     seen: Callable[[Look], Any]
     judged: Callable[[Look, Any], Finding]
+
+
+def unproven(look: Look, was: Any, found: str) -> None:
+    """Raises Unverified where something is not there, and nobody saw whether it was before the call."""
+    if was is ABSENT and look.params.get("vacuous") != "ok":
+        raise Unverified(f"{found}, but nothing proves that there was before", "harness")
 
 
 def short(commit: str) -> str:

@@ -67,7 +67,7 @@ def aim(look: Look) -> Aim:
     if default == "nothing":
         raise Unverified(f"push.default is nothing, {UNSURE}", "probe")
     name = mapped(repository, BRANCH + branch)
-    return Aim(remote, object_id(repository, BRANCH + branch), [name], matching=default == "matching")
+    return Aim(remote, object_id(repository, BRANCH + branch), [name], matching=default == "matching", exact=exact)
 
 
 def default_remote(repository: Repository, branch: str) -> str:
@@ -143,16 +143,19 @@ def had(look: Look, plan: Aim, url: str, name: str, was: Any) -> bool | None:
         return None
     follows = tracking(plan, name)
     if follows:
-        return held(look, plan, was["tracking"].get(follows, ""))
+        return held(look, plan, name, was["tracking"].get(follows, ""))
     there = was["remote"].get(url)
-    return None if there is None else held(look, plan, there.get(name, ""))
+    return None if there is None else held(look, plan, name, there.get(name, ""))
 
 
-def held(look: Look, plan: Aim, there: str) -> bool:
-    """Whether what stands at the remote is what was to be pushed, or has it in its history."""
+def held(look: Look, plan: Aim, name: str, there: str) -> bool:
+    """Whether what stands at a name of the remote is what was to be pushed, or has it in its history; a tag does not
+    move on."""
     if there == plan.source:
         return True
-    if plan.exact or not there or not look.repository.has(there) or not look.repository.has(plan.source):
+    if plan.exact or name.startswith(TAG) or not there:
+        return False
+    if not look.repository.has(there) or not look.repository.has(plan.source):
         return False
     return look.repository.ancestor(plan.source, there)
 
@@ -192,7 +195,7 @@ def at(look: Look, plan: Aim, url: str, was: Any) -> Finding:
         gone = was is not ABSENT and was["tracking"].get(tracking(plan, name))
         found = f"{where} is still at {short(now)}" if now else f"there is no {where}"
         return Finding(not now, found, NEW if gone else "")
-    if now and held(look, plan, now):
+    if now and held(look, plan, name, now):
         before = had(look, plan, url, name, was)
         return Finding(True, f"{where} is at {short(now)}", "" if before is None else OLD if before else NEW)
     if not now and plan.matching:

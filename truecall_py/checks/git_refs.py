@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.git_parts import Finding, Look, Part, listed, short
+from truecall_py.checks.git_parts import Finding, Look, Part, listed, short, unproven
 from truecall_py.checks.outcomes import since
 from truecall_py.errors import Unverified
 from truecall_py.types import ABSENT, OLD
@@ -67,7 +67,7 @@ def ref_judged(look: Look, was: Any) -> Finding:
     now = named("ref", look)
     missing = [name for name, at in now.items() if not at]
     if missing:
-        return Finding(False, f"there is no {listed(missing)}")
+        return Finding(False, f"there is no {listed(missing)}", blank=True)
     revision = look.params.get("at")
     if revision:
         wanted = look.repository.resolve(f"{revision}^{{}}")
@@ -85,7 +85,14 @@ def no_ref_judged(look: Look, was: Any) -> Finding:
     there = [f"{name} is at {short(at)}" for name, at in now.items() if at]
     if there:
         return Finding(False, listed(there))
-    return Finding(True, f"there is no {listed(list(now))}", since(was, now))
+    for name in now:
+        follows = f"refs/remotes/{name}"
+        if not name.startswith("refs/") and look.repository.ref(follows):
+            why = f"there is no branch or tag {name}, but {follows} is there; say which is meant by its full name"
+            raise Unverified(why, "contract")
+    found = f"there is no {listed(list(now))}"
+    unproven(look, was, found)
+    return Finding(True, found, since(was, now))
 
 
 def unmoved_judged(look: Look, was: Any) -> Finding:
@@ -109,7 +116,7 @@ def worktree_judged(look: Look, was: Any) -> Finding:
     now = worktree_seen(look)
     place = place_of(look)
     if not now[0]:
-        return Finding(False, f"{place} is no work tree of the repository")
+        return Finding(False, f"{place} is no work tree of the repository", blank=True)
     if not now[1]:
         return Finding(False, f"{place} is registered as a work tree, and the folder is not there")
     return Finding(True, f"{place} is a work tree", since(was, now))
@@ -127,7 +134,9 @@ def no_worktree_judged(look: Look, was: Any) -> Finding:
     place = no_worktree_place(look)
     if no_worktree_seen(look):
         return Finding(False, f"{place} is still a work tree of the repository")
-    return Finding(True, f"{place} is no work tree of the repository", OLD if was is False else since(was, False))
+    found = f"{place} is no work tree of the repository"
+    unproven(look, was, found)
+    return Finding(True, found, OLD if was is False else since(was, False))
 
 
 PARTS = {

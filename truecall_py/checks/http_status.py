@@ -102,6 +102,13 @@ def counts(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return list((params.get("count") or {}).items())
 
 
+def consistent(params: dict[str, Any]) -> None:
+    """Raises Unverified where something is asked of a body that never comes."""
+    asked_for = [name for name in ("json", "count", "body") if params.get(name)]
+    if params.get("method") == "HEAD" and asked_for:
+        raise Unverified(f"HEAD has no body, and {asked_for[0]} is asked of one; let method be GET", "contract")
+
+
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     from truecall_py.network import Refused
 
@@ -133,6 +140,7 @@ def asked(params: dict[str, Any], world: World) -> Fetched:
     """The answer of the server. Raises network.Refused, Unverified."""
     from truecall_py.network import host_of
 
+    consistent(params)
     url = params["url"]
     redirects = FOLLOWED if params.get("redirects") else 0
     # A template cannot form the host of a URL, so this one is the contract's own word.
@@ -186,9 +194,14 @@ def effect(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | No
 
 def opaque(answer: Fetched) -> str:
     """Why a body cannot be judged, or ""."""
+    from truecall_py.network import CHARSETS, charset
+
     encoding = answer.headers.get("content-encoding", "identity")
     if encoding != "identity":
         return f"the body came encoded ({encoding}) against our wish"
+    written = charset(answer.headers)
+    if written not in CHARSETS:
+        return f"the body is written in {written[:40]}, which is not read"
     return "the body is too long to be judged" if answer.truncated else ""
 
 

@@ -14,17 +14,20 @@ if TYPE_CHECKING:
 DEEPEST = 100  # elements inside each other
 PIECE = 1 << 20  # bytes that are parsed between two looks at the clock
 FAILED = ("failure", "error")
+FAILED_WORDS = ("failed", "failure", "fail", "error", "errored", "broken", "timeout", "timedout")
 NOT_RUN = ("notrun", "suppressed", "skipped", "disabled", "ignored", "pending")
 
 
 @record(frozen=True)
 class Results:
-    """How many tests were collected, failed (errors included) and skipped; `names` are the first that failed."""
+    """How many tests were collected, failed (errors included) and skipped; `names` are the first that failed;
+    `doubt` says why the numbers may not be all there is, or is ""."""
 
     collected: int
     failed: int
     skipped: int
     names: tuple[str, ...] = ()
+    doubt: str = ""
 
     @property
     def passed(self) -> int:
@@ -36,6 +39,7 @@ def together(results: list[Results]) -> Results:
     return Results(
         sum(each.collected for each in results), sum(each.failed for each in results),
         sum(each.skipped for each in results), tuple(names[:3]),
+        next((each.doubt for each in results if each.doubt), ""),
     )  # fmt: skip
 
 
@@ -62,12 +66,33 @@ def results(data: bytes, tick: Callable[[], Any]) -> Results:
     return reader.found()
 
 
+class Suite:
+    """The numbers of a suite and of all in it: those that it says of itself, and those that were counted."""
+
+    def __init__(self, attributes: dict[str, str]) -> None:
+        self.claimed = number(attributes, "failures") + number(attributes, "errors")
+        self.announced = number(attributes, "tests")
+        self.collected = self.failed = self.lacking = 0
+
+    def close(self) -> None:
+        """Believes the suite's own sums where they are worse."""
+        self.failed = max(self.failed, self.claimed)
+        self.collected = max(self.collected, self.failed)
+        self.lacking = max(self.lacking, self.announced - self.collected)
+
+    def add(self, other: Suite) -> None:
+        self.collected += other.collected
+        self.failed += other.failed
+        self.lacking += other.lacking
+
+
 class Reader:
     """Counts while the parser reads."""
 
     def __init__(self) -> None:
         self.path: list[str] = []
-        self.collected = self.failed = self.skipped = self.claimed = self.announced = 0
+        self.skipped = 0
+        self.suites = [Suite({})]
         self.state = self.name = ""
         self.names: list[str] = []
 
@@ -82,33 +107,39 @@ class Reader:
         if len(self.path) > DEEPEST:
             raise Unverified("it is nested too deeply", "world")
         if tag in ("testsuite", "testsuites"):
-            self.claimed = max(self.claimed, number(attributes, "failures") + number(attributes, "errors"))
-            self.announced = max(self.announced, number(attributes, "tests"))
+            self.suites.append(Suite(attributes))
         elif tag == "testcase":
             said = {attributes.get("status", "").lower(), attributes.get("result", "").lower()}
             self.state = "skipped" if said.intersection(NOT_RUN) else ""
+            self.state = "failed" if said.intersection(FAILED_WORDS) else self.state
             self.name = "::".join(filter(None, (attributes.get("classname"), attributes.get("name"))))
         elif tag in FAILED and "testcase" not in self.path:
-            self.claimed = max(self.claimed, 1)  # of a whole suite, as where its set-up failed
+            self.suites[-1].claimed = max(self.suites[-1].claimed, 1)  # of a whole suite, as where its set-up failed
         elif tag in FAILED and self.path[-2] == "testcase":
             self.state = "failed"
         elif tag == "skipped" and self.path[-2] == "testcase" and self.state != "failed":
             self.state = "skipped"
 
     def end(self, tag: str) -> None:
-        if self.path.pop() != "testcase":
+        ended = self.path.pop()
+        if ended in ("testsuite", "testsuites"):
+            suite = self.suites.pop()
+            suite.close()
+            self.suites[-1].add(suite)
+        if ended != "testcase":
             return
-        self.collected += 1
-        self.failed += self.state == "failed"
+        self.suites[-1].collected += 1
+        self.suites[-1].failed += self.state == "failed"
         self.skipped += self.state == "skipped"
         if self.state == "failed" and len(self.names) < 3:
             self.names.append(self.name[:120])
 
     def found(self) -> Results:
-        if not self.collected and self.announced and not self.claimed:
-            raise Unverified(f"it speaks of {self.announced} tests and holds none of them", "world")
-        failed = max(self.failed, self.claimed)
-        return Results(max(self.collected, failed), failed, self.skipped, tuple(self.names))
+        whole = self.suites[0]
+        doubt = f"it speaks of {whole.lacking} more tests than it holds" if whole.lacking else ""
+        if doubt and not whole.collected:
+            raise Unverified(f"it speaks of {whole.lacking} tests and holds none of them", "world")
+        return Results(whole.collected, whole.failed, self.skipped, tuple(self.names), doubt)
 
 
 def number(attributes: dict[str, str], name: str) -> int:

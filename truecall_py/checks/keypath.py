@@ -3,6 +3,7 @@ A name in quotes is a name, whatever it holds; so a value of the call cannot cho
 
 from __future__ import annotations
 
+from truecall_py.checks.flat import DOUBT
 from truecall_py.errors import Unverified
 from truecall_py.matchers import same
 from truecall_py.types import ABSENT
@@ -87,6 +88,8 @@ def select(value: Any, steps: list[Step]) -> list[tuple[str, Any]]:
         for place, held in found:
             if held is ABSENT:
                 there.append((place, ABSENT))
+            elif isinstance(held, dict) and DOUBT in held:
+                raise Unverified(f"{place}: {held[DOUBT]}", "probe")
             elif kind == NAME:
                 there.append((f"{place}.{key}".lstrip("."), child(held, key)))
             elif kind == ALL:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.checks.site_packages import Environment, Installed
+    from truecall_py.shell_words import Simple
     from truecall_py.types import Outcome, ToolCall
     from truecall_py.world import World
 
@@ -24,8 +25,8 @@ SUMMARY = "A package of Python or Node is installed in the environment that was 
 FIELDS = (
     field("manager", "choice", "pip: a Python environment; npm: the node_modules of a project.",
           required=True, choices=("pip", "npm")),
-    field("name", "text", "The package, as it is written to have it installed: extras and versions may follow; a "
-          "version after == (npm: a full one after @) must be the one that is there.", required=True, templated=True),
+    field("name", "text", "The package, as it is written to have it installed: extras and versions may follow; "
+          "the version that is there must be one that is asked for.", required=True, templated=True),
     field("version", "matcher", "The version that is installed, as text.", templated=True),
     field("python", "path", "pip: a virtual environment's folder, or an interpreter; relative to the contract's "
           "folder. Default: the one that the command names (.venv/bin/pip); a plain pip may be any."),
@@ -69,11 +70,26 @@ EXAMPLES = (
     },
 )
 
-ELSEWHERE = ("--target", "-t", "--prefix", "--root", "--user")  # pip: not into the environment itself
-ELSEWHERE_NPM = ("-g", "--global", "--location", "--prefix", "-C", "--dir", "--cwd")
+# Options by which a package goes into another place than the environment or folder itself, or nowhere. pip and npm
+# take the beginning of a long one for the whole, and one letter with others or with its value in the same word.
+ELSEWHERE = ("--target", "--prefix", "--root", "--user", "--dry-run", "--system", "--active", "--report")
+SAME = ("--pre", "--r", "--root-user-action", "--python", "--requirement", "--retries", "--require-hashes")
+ELSEWHERE_NPM = ("--global", "--location", "--prefix", "--dir", "--cwd", "--workspace", "--workspaces",
+                 "--workspace-root", "--filter", "--filter-prod", "--recursive", "--userconfig", "--globalconfig",
+                 "--modules-dir", "--modules-folder", "--dry-run", "--package-lock-only", "--lockfile-only",
+                 "--mode")  # fmt: skip
+VALUED = "rcefiC"  # letters of pip whose value may follow in the same word
 NODE = ("npm", "pnpm", "yarn", "bun")
+RUNNERS = ("npx", "pnpx", "bunx", "corepack")
+OTHERS = frozenset(("global", "workspace", "workspaces"))  # subcommands for another folder
+VARIABLES_NPM = ("npm_config_", "pnpm_", "yarn_", "bun_")
 ACTIVATE = "/bin/activate"
 SWITCHES = ("PIP_", "UV_", "VIRTUAL_ENV", "--active")  # variables and options by which pip and uv go elsewhere
+# Commands after which an environment that was activated may be another one.
+UPSETTING = frozenset((
+    "deactivate", "conda", "mamba", "micromamba", "pyenv", "workon", "nvm", "asdf", "mise", "hash", "export",
+    "declare", "typeset", "unset", "eval", "alias", "exec", "enable", "builtin",
+))  # fmt: skip
 MOVES = ("cd", "pushd", "popd")
 
 
@@ -87,10 +103,10 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    from truecall_py.checks.requirement import meets
+    from truecall_py.checks.requirement import allows_npm, allows_pip
 
     expected = expect(params)
-    name, exact, conditional = asked(params)
+    name, wanted, conditional = asked(params)
     found, where, open_ = look(name, params, call, world)
     earlier = world.earlier(NAME, params)
     if not found and open_:
@@ -101,14 +117,16 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if not found and conditional:
         return unverified(expected, f"{name} is not in {where}, and its condition may not hold there", "probe")
     if not found:
-        return refuted(expected, f"{name} is not in {where}")
+        return refuted(expected, f"{name} is not in {where}", blank=not earlier)
     if found[0].trouble:
         return refuted(expected, f"{name} in {where}: {found[0].trouble}")
     version = one_version(found)
     what = f"{found[0].name} {version or 'of an unknown version'} in {where}"
-    if (exact or params.get("version")) and not version:
+    if (wanted or params.get("version")) and not version:
         return unverified(expected, what, "world")
-    if exact and not meets(version, exact):
+    if wanted and not (allows_pip if params["manager"] == "pip" else allows_npm)(version, wanted):
+        if conditional:
+            return unverified(expected, f"{what}, and the condition may not hold there", "probe")
         return refuted(expected, what)
     was = None if earlier is ABSENT else (earlier[0][0] if earlier else ABSENT,)
     if params.get("version") and not holds(params["version"], version, world, before=was):
@@ -120,7 +138,7 @@ def gone(
     params: dict[str, Any], expected: str, name: str, found: list[Installed], where: str, earlier: Any
 ) -> Outcome:
     if found:
-        return refuted(expected, f"{found[0].name} {found[0].version} is still in {where}")
+        return refuted(expected, f"{found[0].name} {found[0].version}".rstrip() + f" is still in {where}")
     why = f"{name} is not in {where}"
     if params.get("vacuous") == "ok":
         return verified(expected, why)
@@ -144,7 +162,7 @@ def fact(found: list[Installed]) -> list[list[Any]]:
 
 
 def asked(params: dict[str, Any]) -> tuple[str, str, bool]:
-    """(name, exact version or "", whether it holds only under a condition) of what the contract names."""
+    """(name, what is asked of the version or "", whether it holds only under a condition) of the contract's words."""
     from truecall_py.checks.requirement import of_npm, of_pip
 
     if not params["name"].strip():
@@ -165,7 +183,7 @@ def look(name: str, params: dict[str, Any], call: ToolCall, world: World) -> tup
     if params["manager"] == "npm":
         from truecall_py.checks import node_modules
 
-        if params.get("python") or (not params.get("folder") and elsewhere_npm(call)):
+        if params.get("python") or (not params.get("folder") and elsewhere_npm(call, world)):
             raise Unverified("which folder of packages is meant is not known; name it by folder:", "contract")
         one, place = node_modules.look(name, world.resolve(params.get("folder") or "."), world)
         return ([one] if one else []), os.path.join(place, "node_modules"), False
@@ -188,48 +206,84 @@ def named(python: str, world: World) -> Environment:
     return by_asking(python, world)  # never one that lies in the project: that is not what a bare name means
 
 
-def commands(call: ToolCall) -> list[list[str | None]]:
-    """The simple commands of a call's command line, without env, sudo and the like."""
+def commands(call: ToolCall) -> list[tuple[Simple, list[str | None]]]:
+    """The simple commands of a call's command line, each with its words without env, sudo and the like (empty where
+    these cannot be told). Raises Unverified for a line that cannot be read."""
     from truecall_py.shell import simple_commands
     from truecall_py.shell_calls import unwrap
 
     line = call.args.get("command")
-    found = simple_commands(line) if isinstance(line, str) else None
-    return [argv for argv in (unwrap(simple.argv) for simple in found or ()) if argv]
+    found = simple_commands(line) if isinstance(line, str) else []
+    if found is None:
+        raise Unverified("the command cannot be read, so where it installs is not known", "contract")
+    return [(simple, unwrap(simple.argv) or []) for simple in found]
 
 
-def elsewhere_npm(call: ToolCall) -> bool:
-    """Whether a call installs into another folder than the one it started in, or for all projects."""
-    return any(
-        os.path.basename(argv[0] or "") in NODE
-        and given(ELSEWHERE_NPM, argv)
-        for argv in commands(call)
-    )
+def elsewhere_npm(call: ToolCall, world: World) -> bool:
+    """Whether a call installs, or may install, into another folder than the one that its words name: for all
+    projects, for another workspace, after a `cd`, by a variable."""
+    moved = False
+    line = str(call.args.get("command")).lower()
+    for _, argv in commands(call):
+        program = os.path.basename((argv or [""])[0] or "")
+        moved = moved or program in MOVES
+        if program not in NODE and program not in RUNNERS:
+            continue
+        if program in RUNNERS and not any(word in NODE for word in argv):
+            continue
+        if program in RUNNERS or None in argv or OTHERS.intersection(map(str, argv)):
+            return True
+        letters = "gwrF" if program in ("yarn", "bun") else "gwrFC"  # yarn's and bun's -C is --caret, or nothing
+        if any(named_by(word, ELSEWHERE_NPM, (), letters) for word in argv[1:]):
+            return True
+        if any(name in line for name in VARIABLES_NPM) or (moved and world.base == call.start_cwd):
+            return True
+    return False
 
 
-def given(options: tuple[str, ...], argv: list[str | None]) -> bool:
-    """Whether a command has one of these options, with its value in the same word or the next."""
-    return any(word is not None and word.partition("=")[0] in options for word in argv[1:])
+def named_by(
+    word: str | None, options: tuple[str, ...], same: tuple[str, ...], letters: str, valued: str = ""
+) -> bool:
+    """Whether a word of a command is one of these options, whole or begun, or one of these letters among others; a
+    long option of `same` is itself. What follows a letter of `valued` is its value."""
+    if word is None or len(word) < 2 or word[0] != "-":
+        return False
+    if word.startswith("--"):
+        name = word.partition("=")[0]
+        return len(name) > 2 and name not in same and any(option.startswith(name) for option in options)
+    for letter in word[1:]:
+        if letter in letters:
+            return True
+        if letter in valued:
+            break
+    return False
 
 
 def of_call(call: ToolCall, world: World) -> Environment:
-    """The environment that a command names itself. Raises Unverified where it names none, or more than one."""
+    """The environment that a command names itself. Raises Unverified where it names none, more than one, or one of
+    which it is not certain that it was in use."""
     from truecall_py.checks.site_packages import environment
 
     places: list[str | None] = []
-    active, moved = None, False
-    for argv in commands(call):
-        moved = moved or argv[0] in MOVES
-        if argv[0] in (".", "source"):
+    moved = False
+    active: tuple[str, Simple] | None = None
+    for simple, argv in commands(call):
+        first = argv[0] if argv else None
+        moved = moved or first in MOVES
+        if first in (".", "source"):
             script = argv[1] if len(argv) > 1 else None
-            active = script.removesuffix(ACTIVATE) if script is not None and script.endswith(ACTIVATE) else None
+            here = not (simple.inner or simple.piped or simple.detached)
+            named = script is not None and script.endswith(ACTIVATE)
+            active = (script.removesuffix(ACTIVATE), simple) if script and named and here else None
         elif installs(argv):
-            place = interpreter(argv)
-            if given(ELSEWHERE, argv):
-                raise Unverified("the command installs elsewhere (--target and the like)", "contract")
-            places.append(place if place else active)
-        elif os.path.basename(argv[0] or "") == "uv" and argv[1:2] == ["add"]:
+            options = [word for word in argv[1:] if word != "-p"]
+            if any(word is None or named_by(word, ELSEWHERE, SAME, "tp", VALUED) for word in options):
+                raise Unverified("the command installs elsewhere, or may (--target and the like)", "contract")
+            places.append(interpreter(argv) or in_use(active, simple, argv))
+        elif os.path.basename(first or "") == "uv" and argv[1:2] == ["add"]:
             places.append(of_project(world))
+        elif first is None or first in UPSETTING or simple.assignments:
+            active = None
     if any(name in str(call.args.get("command")) for name in SWITCHES):
         raise Unverified("the command sets variables that may choose another environment", "contract")
     if len(set(places)) != 1 or places[0] is None:
@@ -238,6 +292,16 @@ def of_call(call: ToolCall, world: World) -> Environment:
     if moved and not places[0].startswith("/") and world.base == call.start_cwd:
         raise Unverified("the command changes its folder before it names the Python by a relative path", "harness")
     return environment(world.resolve(places[0]), False, world)
+
+
+def in_use(active: tuple[str, Simple] | None, simple: Simple, argv: list[str | None]) -> str | None:
+    """The environment that was activated before a command, where it is certain that it was, in the same shell, and
+    that the command is not one of another user's or of a PATH of its own."""
+    if active is None or simple.inner or simple.argv[:1] != argv[:1] or simple.assignments:
+        return None
+    place, before = active
+    together = before.chain >= 0 and before.chain == simple.chain
+    return place if together or before.certain in ("always", "if_ended") else None
 
 
 def of_project(world: World) -> str:
@@ -255,11 +319,14 @@ def of_project(world: World) -> str:
 
 
 def installs(argv: list[str | None]) -> bool:
-    """Whether a command is pip, under any of its names."""
-    program = os.path.basename(argv[0] or "")
+    """Whether a command is pip, under any of its names, that installs or uninstalls; what else it does names no
+    environment."""
+    program = os.path.basename((argv or [""])[0] or "")
     if program.startswith("python"):
-        return "-m" in argv and "pip" in argv[argv.index("-m") + 1 : argv.index("-m") + 2]
-    return program.rstrip("0123456789.") == "pip" or (program == "uv" and argv[1:2] == ["pip"])
+        pip = "-m" in argv and "pip" in argv[argv.index("-m") + 1 : argv.index("-m") + 2]
+    else:
+        pip = program.rstrip("0123456789.") == "pip" or (program == "uv" and argv[1:2] == ["pip"])
+    return pip and ("install" in argv or "uninstall" in argv)
 
 
 def interpreter(argv: list[str | None]) -> str | None:

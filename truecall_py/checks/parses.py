@@ -151,6 +151,8 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         else_ = "" if "as" in params else other(data, kind)
         if else_:
             raise Unverified(f"{told}; but it may be {else_} (say `as` if it is not)", "contract")
+        if params.get("still") and world.earlier(NAME, params) is None:
+            return refuted(expected, f"{told}; and it is new: nothing was there before the call")
         if params.get("still") and not did(params, call, path, world):
             raise Unverified(f"{told}; and it did not parse before the call either", "contract")
         return refuted(expected, told)

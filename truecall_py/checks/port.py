@@ -20,7 +20,8 @@ NAME = "port"
 SUMMARY = "A TCP port takes connections, now and as long as it should; or it does not."
 FIELDS = (
     field("port", "number", "The number of the port.", required=True, templated=True),
-    field("host", "text", "Where; only this machine unless you name another.", default="127.0.0.1"),
+    field("host", "text", "Where; default: this machine, at 127.0.0.1 or ::1 (a server may take either for "
+          "localhost)."),
     field("state", "choice", "open: a connection is taken; closed: every address refuses it.",
           default="open", choices=("open", "closed")),
     field("held_for", "duration", "It must stay so for this time."),
@@ -66,7 +67,13 @@ def expect(params: dict[str, Any]) -> str:
     what = "listens" if params.get("state", "open") == "open" else "no longer listens"
     held = f" and goes on for {params['held_for']:g} s" if params.get("held_for") else ""
     subject = "something" if what == "listens" else "what did"
-    return f"{subject} {what} at {params.get('host', '127.0.0.1')}:{params['port']}{held}"
+    return f"{subject} {what} at {spot(params.get('host'), params['port'])}{held}"
+
+
+def spot(host: str | None, port: Any) -> str:
+    from truecall_py.listeners import HERE, address
+
+    return f"port {port} of this machine" if host in (None, "", HERE) else address(str(host), port)
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
@@ -83,17 +90,19 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     while True:
         here = look(host, port, world)
         if bool(here) is not open_:
-            nothing = f"nothing listens at {host}:{port} (connection refused)"
+            nothing = f"nothing listens at {spot(host, port)} (connection refused)"
             found = f"something listens at {here}" if here else nothing
             held = world.now() - began
-            candidates = tuple(f"{host}:{other}" for other in near(port, ABOVE)[:3]) if open_ and local(host) else ()
-            return refuted(expected, found + (f", after {held:.1f} s" if held >= STEP else ""), candidates)
+            candidates = tuple(spot(host, other) for other in near(port, ABOVE)[:3]) if open_ and local(host) else ()
+            # Where nothing ever was, that nothing is there proves nothing about a server that was to be stopped.
+            blank = open_ and held < STEP and (earlier is ABSENT or not earlier[0])
+            return refuted(expected, found + (f", after {held:.1f} s" if held >= STEP else ""), candidates, blank)
         if world.now() >= until:
             break
         world.sleep(min(STEP, until - world.now()))
     if open_:
         return verified(expected, f"{here} takes a connection", since(earlier, [True, identity(host, port)]))
-    found = f"nothing listens at {host}:{port}"
+    found = f"nothing listens at {spot(host, port)}"
     if params.get("vacuous") == "ok":
         return verified(expected, found)
     if earlier is ABSENT:
@@ -115,19 +124,21 @@ def needs_before(params: dict[str, Any]) -> bool:
 
 
 def look(host: str, port: int, world: World) -> str:
-    from truecall_py.listeners import taken
+    from truecall_py.listeners import HERE, everywhere, taken
 
-    return taken(host, port, world.budget(2.0))
+    return everywhere(port, world.budget(2.0)) if host == HERE else taken(host, port, world.budget(2.0))
 
 
 def local(host: str) -> bool:
-    from truecall_py.listeners import LOOPBACK
+    from truecall_py.listeners import HERE, LOOPBACK
 
-    return host.lower() in LOOPBACK or host.startswith("127.")
+    return host == HERE or host.lower() in LOOPBACK or host.startswith("127.")
 
 
 def place(params: dict[str, Any]) -> tuple[str, int]:
     """Host and port. Raises Unverified for what is none."""
+    from truecall_py.listeners import HERE
+
     value = params["port"]
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         value = int(value.strip()[:10])
@@ -135,4 +146,4 @@ def place(params: dict[str, Any]) -> tuple[str, int]:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 65536:
         raise Unverified(f"{shown(value, 60)} is not the number of a port", "tool")
-    return str(params.get("host") or "127.0.0.1"), value
+    return str(params.get("host") or HERE), value

@@ -7,7 +7,7 @@ from truecall_py.checks.outcomes import refuted, since, unverified, verified
 from truecall_py.errors import Unverified
 from truecall_py.fields import field
 from truecall_py.matchers import deltas, describe, holds, shown
-from truecall_py.types import ABSENT
+from truecall_py.types import ABSENT, NEW, OLD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,13 +97,28 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if not holds(counted, len(found), world, before=was):
         if deltas(counted) and not world.alone(NAME, params):
             raise Unverified("another call about the same processes ran at the same time", "probe")
-        return refuted(expected, why if not found else named(found), blank=not found)
+        return refuted(expected, why if not found else named(found), blank=not found and not earlier)
     if params.get("alive_for"):
         left = survivors(found, params, world)
         if not holds(counted, len(left), world, before=was):
             lost = [process for process in found if process not in left]
             return refuted(expected, f"{named(lost)} ended within {params['alive_for']:g} s")
-    return verified(expected, named(found), since(earlier, marks(found)))
+    return verified(expected, named(found), effect(found, earlier, call, world))
+
+
+def effect(found: list[Process], earlier: Any, call: ToolCall, world: World) -> str:
+    """What changed since before the call. A process that ran long before it is not new because its file is."""
+    told = since(earlier, marks(found))
+    if told != NEW or any(mark not in marks(found) for mark in earlier):
+        return told
+    added = [process for process in found if process.identity not in earlier]
+    began = world.began(call.duration)
+    return OLD if began is not None and all(older(process, began) for process in added) else NEW
+
+
+def older(process: Process, began: float) -> bool:
+    """Whether a process certainly ran before a time, clocks that disagree a little included."""
+    return process.started + process.blur < began - SLACK
 
 
 def consistent(params: dict[str, Any]) -> None:
@@ -190,17 +205,18 @@ def noted(path: str, world: World) -> tuple[int | None, float]:
 def new(
     found: list[Process], why: str, earlier: Any, call: ToolCall, world: World
 ) -> tuple[list[Process], str]:
-    """Those of the processes that this call started, and what there is to say where there are none."""
-    if earlier is not ABSENT:
-        fresh = [process for process in found if process.identity not in earlier]
-    else:
-        began = world.began(call.duration)
-        if began is None:
-            raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
-        fresh = [process for process in found if process.started - process.blur >= began]
-        doubtful = [process for process in found if process not in fresh and process.started + SLACK >= began]
-        if doubtful:
-            raise Unverified(f"{named(doubtful)} began within {SLACK:g} s of the start of the call", "probe")
+    """Those of the processes that this call started, and what there is to say where there are none. That the look
+    before the call did not see one is not enough: its id may not have stood in the file, or its name been another."""
+    unseen = [process for process in found if earlier is ABSENT or process.identity not in earlier]
+    began = world.began(call.duration)
+    if unseen and began is None:
+        raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
+    # The look's own time is exact, and what it did not see has the blur in its favour; a duration is not exact.
+    favour = -1 if earlier is ABSENT else 1
+    fresh = [process for process in unseen if process.started + favour * process.blur >= (began or 0.0)]
+    doubtful = [process for process in unseen if process not in fresh and not older(process, began or 0.0)]
+    if doubtful:
+        raise Unverified(f"{named(doubtful)} began within {SLACK:g} s of the start of the call", "probe")
     if found and not fresh:
         return [], f"{named(found)} ran before the call already"
     return fresh, why
@@ -228,8 +244,11 @@ def gone(params: dict[str, Any], expected: str, world: World) -> Outcome:
     still = found
     if earlier is not ABSENT and not params.get("command"):
         still = [process for process in found if process.identity in earlier]
-    if earlier is not ABSENT and not still and params.get("pid_file") is not None:
+    if earlier is not ABSENT and not still:
         still = remaining(earlier, world)  # a stop that removed the file and left the process
+        if still and params.get("command") and not holds(params["command"], still[0].line, world):
+            renamed = f"{named(still)} ran before the call and still does, with another command line"
+            return unverified(expected, renamed, "world")
     if still:
         return refuted(expected, f"{named(still)} is still there")
     why = why or f"{named(found)} is another one than before the call"

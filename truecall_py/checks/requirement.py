@@ -14,7 +14,7 @@ DIGITS = frozenset("0123456789")
 
 
 def of_pip(text: str) -> tuple[str, str, bool]:
-    """(name, the version that `==` asks for or "", whether it holds only under a condition). Raises Unverified."""
+    """(name, what is asked of the version or "", whether it holds only under a condition). Raises Unverified."""
     text, semicolon, _ = text.strip().partition(";")
     name = leading(text)
     rest = text[len(name) :].strip()
@@ -24,12 +24,12 @@ def of_pip(text: str) -> tuple[str, str, bool]:
         raise Unverified(f"{text[:80]!r} does not name a package", "contract")
     if "/" in name or name.endswith((".whl", ".txt", ".zip", ".tar.gz", ".toml")):
         raise Unverified(f"{text[:80]!r} is a file, and the name of its package is not in it", "contract")
-    exact = [part.strip(" =") for part in rest.strip("()").split(",") if part.strip().startswith("==")]
-    return name, exact[0] if exact else "", bool(semicolon)
+    # An address says nothing of the version: that a package of the name is there is what can be seen.
+    return name, "" if rest.startswith("@") else rest.strip("()").strip(), bool(semicolon)
 
 
 def of_npm(text: str) -> tuple[str, str, bool]:
-    """The same for npm: only a full version is one, every range and tag may lead to another."""
+    """The same for npm: a version, a range, a tag, an address."""
     text = text.strip()
     scope, slash, rest = text.partition("/") if text.startswith("@") else ("", "", text)
     base, _, wanted = rest.partition("@")
@@ -38,10 +38,75 @@ def of_npm(text: str) -> tuple[str, str, bool]:
         raise Unverified(f"{text[:80]!r} does not name a package", "contract")
     if base.lower().endswith((".tgz", ".tar.gz", ".tar")):
         raise Unverified(f"{text[:80]!r} is a file, and the name of its package is not in it", "contract")
-    name = f"{scope}{slash}{base}"
-    parts = wanted.removeprefix("v").split("-")[0].split("+")[0].split(".")
-    exact = len(parts) == 3 and all(part and DIGITS.issuperset(part) for part in parts)
-    return name, wanted.removeprefix("v") if exact else "", False
+    return f"{scope}{slash}{base}", "" if ":" in wanted or "/" in wanted else wanted.strip(), False
+
+
+def allows_pip(version: str, wanted: str) -> bool:
+    """Whether an installed version is one of those that `wanted` (`>=1.0,<2`) allows. Raises Unverified where only
+    pip can tell: of versions that are more than numbers."""
+    for part in wanted.split(","):
+        sign = part.strip()[: len(part.strip()) - len(part.strip().lstrip("=<>!~"))]
+        asked = part.strip()[len(sign) :].strip()
+        if sign == "==":
+            held = meets(version, asked)
+        elif sign == "!=":
+            held = not meets(version, asked)
+        else:
+            have, least = release(version.partition("+")[0]), release(asked)
+            if have is None or least is None or sign not in ("<", "<=", ">", ">=", "~="):
+                raise untold(version, wanted)
+            order = compare(have, least)
+            held = order in {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1), "~=": (0, 1)}[sign]
+            if held and sign == "~=":
+                if len(least) < 2:
+                    raise untold(version, wanted)
+                held = padded(have, len(least) - 1)[: len(least) - 1] == least[:-1]
+        if not held:
+            return False
+    return True
+
+
+def allows_npm(version: str, wanted: str) -> bool:
+    """The same for npm: `1.2.3`, `1.2`, `1.x`, `^1.2.3`, `~1.2.3`, `>=1.2.3`. Raises Unverified for a tag and all
+    that only npm can tell."""
+    sign = wanted[: len(wanted) - len(wanted.lstrip("=<>^~"))]
+    asked = wanted[len(sign) :].strip().removeprefix("v")
+    if sign in ("", "=") and asked == version:
+        return True
+    parts = asked.split(".")
+    while len(parts) > 1 and parts[-1] in ("x", "X", "*"):
+        parts.pop()
+    have, least = release(version.partition("+")[0]), release(".".join(parts).partition("+")[0])
+    if least is None or len(least) > 3 or sign not in ("", "=", "^", "~", ">="):
+        exact = sign in ("", "=") and asked.count(".") >= 2 and asked[0] in DIGITS and " " not in asked
+        if exact and have is not None and "-" in asked:
+            return False  # a full version, other than the one that is there
+        raise untold(version, wanted)
+    if have is None:
+        if sign in ("", "=") and len(least) == 3:
+            return False
+        raise untold(version, wanted)
+    if compare(have, least) < 0:
+        return False
+    if sign == ">=":
+        return True
+    fixed = len(least) if sign in ("", "=") else min(2, len(least)) if sign == "~" else caret(least)
+    return padded(have, 3)[:fixed] == least[:fixed]
+
+
+def caret(numbers: list[int]) -> int:
+    """How many numbers of a version `^` keeps as they are: up to the first that is not 0."""
+    return next((at + 1 for at, number in enumerate(numbers) if number), len(numbers))
+
+
+def untold(version: str, wanted: str) -> Unverified:
+    return Unverified(f"whether {version} is one of {wanted[:80]} cannot be told by their spelling", "probe")
+
+
+def compare(left: list[int], right: list[int]) -> int:
+    size = max(len(left), len(right))
+    first, second = padded(left, size), padded(right, size)
+    return (first > second) - (first < second)
 
 
 def leading(text: str) -> str:
@@ -88,8 +153,7 @@ def release(text: str, loose: bool = False) -> list[int] | None:
 
 def alike(left: list[int], right: list[int]) -> bool:
     """1.0 and 1.0.0 are the same release."""
-    size = max(len(left), len(right))
-    return padded(left, size) == padded(right, size)
+    return compare(left, right) == 0
 
 
 def padded(numbers: list[int], size: int) -> list[Any]:

@@ -218,10 +218,19 @@ def broken(path: str, folder: str, world: World) -> str:
     record_file = os.path.join(path, "RECORD")
     if not world.stat(record_file):
         return ""
-    files = list(code(read(record_file, world), os.path.basename(path)))
+    listed = list(code(read(record_file, world), os.path.basename(path)))
+    # Scripts lie outside the folder of packages: they are the package only where it brings nothing else.
+    files = [name for name in listed if not outside(name, 0)] or [name for name in listed if not outside(name, 3)]
+    if listed and not files:
+        raise Unverified(f"{record_file} lists files outside of the environment only", "world")
     if files and not any(world.stat(os.path.join(folder, name)) for name in files):
         return f"its metadata is there, and none of its {len(files)} files"
     return ""
+
+
+def outside(name: str, levels: int) -> bool:
+    """Whether a path of RECORD leads more than so many levels above the folder of packages."""
+    return os.path.normpath(name).startswith(("/", "../" * (levels + 1)))
 
 
 def code(text: str, own: str) -> Iterator[str]:

@@ -115,11 +115,11 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     except Missing as nothing:
         if params.get("query") and not params.get("table") and held_by_nothing(params, world):
             raise
-        return refuted(expected, nothing.why, nearest(path, world), blank=True)
+        return refuted(expected, nothing.why, nearest(path, world), blank=never(earlier))
     try:
         wrong, candidates = lacking(params, base)
         if wrong:
-            return refuted(expected, wrong, candidates)
+            return refuted(expected, wrong, candidates, blank=never(earlier))
         now = fact(params, base)
     finally:
         base.close()
@@ -130,8 +130,24 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             why = "another call about the same rows ran at the same time, so what this one changed cannot be told"
             raise Unverified(f"{wrong}; {why}", "probe")
         if wrong:
-            return refuted(expected, wrong)
-    return verified(expected, found(params, now), since(earlier, now))
+            return refuted(expected, wrong, blank=not now["rows"] and never(earlier))
+    return verified(expected, found(params, now), effect(params, now, earlier))
+
+
+def never(earlier: Any) -> bool:
+    """Whether no look shows that there was something before: then that there is nothing proves nothing."""
+    return earlier is ABSENT or not (earlier.get("rows") or earlier.get("columns"))
+
+
+def effect(params: dict[str, Any], now: dict[str, Any], earlier: Any) -> str:
+    """What the call can have brought about: another answer to what is asked. That something else was written into
+    the same file is no effect; only where all that is asked is a comparison with before, nothing else is at hand."""
+    rows, value = counted(params), params.get("value")
+    if not params.get("table") and all(deltas(matcher) for matcher in (rows, value) if matcher):
+        return since(earlier, now)
+    names = ("rows", "digest", "columns")
+    was = earlier if earlier is ABSENT else [earlier.get(name) for name in names]
+    return since(was, [now.get(name) for name in names])
 
 
 def opened(path: str, world: World) -> Database:
@@ -161,11 +177,11 @@ def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, An
     try:
         base = opened(world.resolve(params["file"]), world)
     except Missing:
-        return {"rows": 0, "stamp": None} if params.get("query") else {"stamp": None}
+        return nothing(params, None)
     try:
         found = fact(params, base)
     except Lacking:
-        return {"rows": 0, "stamp": base.stamp()}
+        return nothing(params, base.stamp())
     finally:
         base.close()
     if len(dumps(found)) > LONGEST:
@@ -173,15 +189,24 @@ def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, An
     return found
 
 
+def nothing(params: dict[str, Any], stamp: Any) -> dict[str, Any]:
+    """The fact of a database, or of a table, that is not there: no rows."""
+    found = {"rows": 0, "digest": "0"} if params.get("query") else {}
+    return {"stamp": stamp, **found, **({"columns": None} if params.get("table") else {})}
+
+
 def needs_before(params: dict[str, Any]) -> bool:
     return deltas(params.get("rows")) or deltas(params.get("value"))
 
 
 def fact(params: dict[str, Any], base: Database) -> dict[str, Any]:
-    """`rows` and `value` (left out where there is no row) of the query, and `stamp`, which every write changes."""
+    """`rows`, `digest` and `value` (left out where there is no row) of the query, the `columns` of the table, and
+    `stamp`, which every write changes."""
     found: dict[str, Any] = {"stamp": base.stamp()}
+    if params.get("table"):
+        found["columns"] = base.columns(params["table"])
     if params.get("query"):
-        found["rows"], value, there = base.ask(params["query"], bound(params.get("params")))
+        found["rows"], value, there, found["digest"] = base.ask(params["query"], bound(params.get("params")))
         if isinstance(value, bytes):
             if params.get("value"):
                 raise Unverified("the value is a blob; ask for hex() of it", "contract")

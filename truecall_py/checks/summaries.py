@@ -14,6 +14,9 @@ LONGEST = 1 << 20  # characters of the end of an output that are read
 NOTHING = Results(0, 0, 0)
 # `re` is imported only where a contract asks; every pattern is linear: no repetition inside another one.
 COLOUR = r"\x1b\[[0-9;]*[A-Za-z]"
+# What pytest prints where it ends otherwise than with the results of its tests.
+BROKEN_OFF = r"INTERNALERROR>|Fatal Python error|Segmentation fault|!{4,} (?!stopping after)"
+REFUSED = r"ERROR: "  # a run with wrong options has no summary; before one, it is another program's word
 WORDS = {
     "failed": ("failed", "error", "errors", "failures"),
     "skipped": ("skipped", "todo", "ignored", "deselected", "xfailed"),
@@ -47,15 +50,25 @@ def summed(line: str) -> Results:
 
 
 def pytest(lines: list[str]) -> list[Results]:
+    """A run that broke off, before its summary or after it, leaves a doubt about the last one."""
     import re
 
-    found = []
+    found: list[Results] = []
+    broken = refused = ""
     for line in lines:
         plain = line.strip().strip("=").strip()
+        if re.match(BROKEN_OFF, line):
+            broken = f"pytest broke off: {line.strip()[:120]}"
+        elif re.match(REFUSED, line):
+            refused = f"pytest did not run again: {line.strip()[:120]}"
         if re.match(r"no tests (ran|collected)\b.*\bin [\d.]+s", plain):
             found.append(NOTHING)
         elif re.match(r"\d+ [a-z]+\b.* in [\d.]+s( \([\d:., a-z]+\))?$", plain):
             found.append(summed(plain))
+            refused = ""
+    if found and (broken or refused):
+        last = found.pop()
+        found.append(Results(last.collected, last.failed, last.skipped, last.names, broken or refused))
     return found
 
 

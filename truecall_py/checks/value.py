@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import stat as modes
 
+from truecall_py.checks import keypath
 from truecall_py.checks.file_exists import mark, named
-from truecall_py.checks.flat import Malformed
+from truecall_py.checks.flat import Malformed, elsewhere
 from truecall_py.checks.formats import WORDS, doubtful, format_of, value_of
 from truecall_py.checks.keypath import ALL, beside, parse, select
 from truecall_py.checks.nearest import nearest
@@ -18,6 +19,7 @@ from truecall_py.types import ABSENT, OLD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from typing import Any
 
     from truecall_py.types import Outcome, ToolCall
@@ -85,17 +87,42 @@ def needs_before(params: dict[str, Any]) -> bool:
 
 
 def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
-    """What stands at the file's path before the call and, where it is compared with that, the values at each place
-    (a place alone: no value); None: no file."""
+    """What stands at the file's path before the call and a digest of the values that are asked for or, where they are
+    compared, the values at each place (a place alone: no value); None: no file."""
     path = world.resolve(params["file"])
     found = world.stat(path)
     if found is None:
         return None
     told: dict[str, Any] = {"mark": mark(found)}
-    if deltas(params.get("is")):
-        values = select(document(params, path, world), steps_of(params))
-        told["values"] = [[place] if held is ABSENT else [place, held] for place, held in values]
-    return told
+    try:
+        values = rows(select(document(params, path, world), steps_of(params)))
+    except (Malformed, Unverified):
+        if deltas(params.get("is")):
+            raise
+        return told
+    return {**told, "values": values} if deltas(params.get("is")) else {**told, "digest": digest(values)}
+
+
+def rows(values: list[tuple[str, Any]]) -> list[list[Any]]:
+    """The values as a JSON value."""
+    return [[place] if held is ABSENT else [place, held] for place, held in values]
+
+
+def digest(values: list[list[Any]]) -> str:
+    from truecall_py.digest import sha256
+    from truecall_py.wire import dumps
+
+    return sha256(dumps(values).encode())
+
+
+def effect_of(earlier: Any, found: os.stat_result, values: list[tuple[str, Any]]) -> str:
+    """Whether the call can have brought the very values that were asked for; where they were not read before it,
+    whether it can have brought the file."""
+    if not earlier:
+        return since(earlier, mark(found))
+    if "digest" in earlier:
+        return since(earlier["digest"], digest(rows(values)))
+    return since(earlier["mark"], mark(found))
 
 
 def steps_of(params: dict[str, Any]) -> Any:
@@ -131,6 +158,11 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     values = select(whole, steps)
     if not values:
         raise Unverified(f"{subject(params)}: there is none, and so nothing that could be right or wrong", "vacuous")
+    by_name = all(kind == keypath.NAME for kind, _, _ in steps)
+    if by_name and values[0][1] is ABSENT and kind_of(params, path) == "ini":
+        others = elsewhere(whole, [key for _, key, _ in steps])
+        if others:
+            raise Unverified(f"there is nothing at {values[0][0]} in {path}; but {others}", "probe")
     earlier = world.earlier(NAME, params)
     matcher = {**params.get("is", {}), **other(params, whole)}
     texts = kind_of(params, path) in TEXTS
@@ -150,7 +182,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     held = values[0][1]
     what = "not there" if held is ABSENT else f"{shown(held)} (all {len(values)})" if many(steps) else shown(held)
     told = f"{subject(params)} is {what}"
-    effect = since(earlier["mark"] if earlier else earlier, mark(found))
+    effect = effect_of(earlier, found, values)
     # That nothing changed may be just what is asked for.
     still = matcher.get("changed") is False or matcher.get("increased_by") == 0
     return verified(expected, told, "" if still and effect == OLD else effect)

@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 import textwrap
-from xml.etree import ElementTree
 
 import click
 
+from truecall_py.commands.junit import Case, suite
 from truecall_py.examples import Ran, Subject
 from truecall_py.masking import harmless, quoted
 
@@ -143,21 +143,13 @@ def json_(subjects: Sequence[Subject], results: Results, require: bool) -> str:
 
 def junit(subjects: Sequence[Subject], results: Results, require: bool) -> str:
     """One test case an example; a contract without examples is a skipped one, with --require a failure."""
-    suite = ElementTree.Element("testsuite", name="truecall test")
-    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    found = []
     for subject in subjects:
         rows = [(result.example.title, *kind(result)) for each, result in results if each is subject]
-        bare = ("failure" if require else "skipped", "the contract has no examples")
-        for title, sort, words in rows or [("no examples", *bare)]:
-            case = ElementTree.SubElement(suite, "testcase", classname=subject.id, name=title, file=subject.path)
-            totals["tests"] += 1
-            if sort:
-                totals[{"failure": "failures", "error": "errors", "skipped": "skipped"}[sort]] += 1
-                ElementTree.SubElement(case, sort, message=words[:300]).text = words
-    for name, number in totals.items():
-        suite.set(name, str(number))
-    ElementTree.indent(suite)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+        bare = ("no examples", "failure" if require else "skipped", "the contract has no examples")
+        for title, sort, words in rows or [bare]:
+            found.append(Case(subject.id, title, sort, words, {"file": subject.path}))
+    return suite("truecall test", found)
 
 
 def kind(result: Ran) -> tuple[str, str]:

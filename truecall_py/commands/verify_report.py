@@ -7,13 +7,13 @@ import json
 import os
 import sys
 from typing import Any
-from xml.etree import ElementTree
 
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from truecall_py.commands.junit import Case, suite
 from truecall_py.commands.verify import Judged
 from truecall_py.masking import harmless, quoted
 from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
@@ -134,20 +134,12 @@ def json_(results: list[Judged]) -> str:
 
 def junit(results: list[Judged]) -> str:
     """One test case for every contract that was judged, a skipped one for a payload that none applied to."""
-    suite = ElementTree.Element("testsuite", name="truecall verify")
-    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    found = []
     for result in results:
         group = os.path.basename(result.name) if result.name != "-" else "standard input"
         for name, kind, words, seconds in cases(result):
-            case = ElementTree.SubElement(suite, "testcase", classname=group, name=name, time=f"{seconds:.4f}")
-            totals["tests"] += 1
-            if kind:
-                totals[{"failure": "failures", "error": "errors", "skipped": "skipped"}[kind]] += 1
-                ElementTree.SubElement(case, kind, message=words[:300]).text = words
-    for name, number in totals.items():
-        suite.set(name, str(number))
-    ElementTree.indent(suite)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+            found.append(Case(group, name, kind, words, {"time": f"{seconds:.4f}"}))
+    return suite("truecall verify", found)
 
 
 def cases(result: Judged) -> list[tuple[str, str, str, float]]:

@@ -57,4 +57,4 @@ def files(patch: str, folder: str | None) -> tuple[File, ...]:
                 found.append(File(target, "move"))
                 target = os.path.join(folder, moved) if folder else moved
             found.append(File(target, "update"))
-    return tuple(found)
+    return tuple({file.path: file for file in found}.values())  # of one file, the last section has the say
