@@ -37,6 +37,7 @@ def states(judgement: Judgement) -> list[str]:
 
 THERE = {"file_exists": {"path": "{{project}}/there"}}
 GONE = {"file_exists": {"path": "{{project}}/gone"}}
+OTHER = {"file_exists": {"path": "{{project}}/there", "min_size": 100}}
 UNSURE = {"file_exists": {"path": "{{args.missing}}"}}
 
 
@@ -58,11 +59,12 @@ def folder(tmp_path: Any) -> Any:
         ([{"any_of": [GONE, THERE]}], "verified"),
         ([{"any_of": [GONE, GONE]}], "refuted"),
         ([{"any_of": [GONE, UNSURE]}], "unverified"),
-        ([{"not": GONE}], "verified"),
+        ([{"not": GONE}], "unverified"),
+        ([{"not": OTHER}], "verified"),
         ([{"not": THERE}], "refuted"),
         ([{"not": UNSURE}], "unverified"),
         ([{"not": {"any_of": [GONE, UNSURE]}}], "unverified"),
-        ([{"not": {"all_of": [THERE, {"not": GONE}]}}], "refuted"),
+        ([{"not": {"all_of": [THERE, {"not": OTHER}]}}], "refuted"),
     ],
 )
 def test_the_worst_check_counts_and_doubt_stays_doubt(folder: Any, post: list[Any], state: str) -> None:

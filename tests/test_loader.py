@@ -153,8 +153,8 @@ GOLDEN = [
      "5:5: TC102 `pre` is not supported yet by this version of truecall -> Remove it, or update truecall."),
     (contract(POST, "    tools: save\n"), "4:5: TC101 a contract has no key `tools` -> did you mean `tool`?"),
     (b"", "1:1: TC108 the file is empty -> begin with `version: 1` and `contracts:`"),
-    (b"- a\n", "1:1: TC104 the file must be a map with version, use, mode, contracts, not a list -> "
-     "write a map with version, use, mode, contracts"),
+    (b"- a\n", "1:1: TC104 the file must be a map with version, use, mode, contracts, policy, not a list -> "
+     "write a map with version, use, mode, contracts, policy"),
 ]  # fmt: skip
 
 

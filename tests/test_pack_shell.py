@@ -268,7 +268,7 @@ ROWS = [
     Row("tar -c -z -f new.tgz docs", "tar"),
     Row("tar -czf new.tgz -C src lib main.py", "tar"),
     Row("tar -C src -czf new.tgz .", "tar", shells="sh bash"),
-    Row("tar czf docs/new.tgz --exclude docs/x.md docs", "tar-c", needs="gnu", shells="sh bash"),
+    Row("tar czf new.tgz --exclude docs/x.md docs", "tar-c", needs="gnu", shells="sh bash"),
     Row("tar cf - docs | cat > new.tar", "output"),
     Row("tar cf - docs | tar tf - > /dev/null"),
     Row("tar -cf - docs | gzip -c > new.tgz", "output"),

@@ -128,7 +128,7 @@ def test_a_git_command(project: Any) -> None:
         ("git tag v1", {"git": {"ref": "refs/tags/{{match.name}}"}}),
         ("git checkout -b x", {"git": {"branch": "{{match.name}}"}}),
     ):
-        entry, _ = recorded(project, project.bash(command))
+        entry, _ = recorded(project, project.bash(command, duration_ms=60_000))
         assert (entry["post"], entry["vacuous"]) == ([post], "ok")
     done = project.command("record", payload_file(project, project.bash("git push")))
     assert done.returncode == 2 and "the remote could not be asked" in done.stderr

@@ -31,6 +31,7 @@ def test_every_field_is_in_it() -> None:
     found = grammar.schema()
     places = {"truecall contract file": (found, contract_fields.FILE_FIELDS)}
     places["contract"] = (found["$defs"]["contract"], contract_fields.FIELDS)
+    places["policy"] = (found["$defs"]["policy"], contract_fields.POLICY_FIELDS)
     places["matcher"] = (found["$defs"]["matcher"], matchers.FIELDS)
     for name in checks.NAMES:
         places[name] = (found["$defs"][name], checks.module(name).FIELDS)
@@ -38,7 +39,7 @@ def test_every_field_is_in_it() -> None:
         assert list(where["properties"]) == [field.name for field in fields]
         assert all(where["properties"][field.name]["description"] == field.help for field in fields)
         assert where["additionalProperties"] is False
-    assert set(found["$defs"]) == {"contract", "check", "matcher", *checks.NAMES}
+    assert set(found["$defs"]) == {"contract", "check", "matcher", "policy", *checks.NAMES}
 
 
 def test_every_kind_is_accepted() -> None:

@@ -43,7 +43,7 @@ READ = {
         ("effortLevel", 5), ("effortLevel", "zzz"), ("zzz", [5]), ("zzz", HALF), ("theme", 5), ("teammateMode", None),
         ("cleanupPeriodDays", 30.0), ("statusLine", {"type": "command", "command": "", "padding": -1.5, "more": []}),
         ("disableAllHooks", False), ("model", ""), ("permissions.defaultMode", "auto"), ("allowedMcpServers", 5),
-        ("attribution", {"commit": ""}), ("feedbackSurveyRate", 0.5), ("hooks.Zzz", 5), ("hooks.Stop", {}),
+        ("attribution", {"commit": ""}), ("feedbackSurveyRate", 0.5), ("hooks.Zzz", 5), ("hooks.SubagentStart", {}),
     ],
     "codex": [("description", None), ("description", "x"), ("hooks.Zzz", 5), ("hooks.Zzz", [5, {"matcher": 5}])],
     "gemini-cli": [("zzz", 5), ("hooks.Zzz", 5), ("hooks.BeforeTool", [{"matcher": 5, "hooks": [RUNS]}])],
