@@ -47,6 +47,9 @@ BOUNDS = (
     ("1 MB payload, one verified", "one file_exists verified", 1.5),
     ("before, nothing to look at", "no contract applies", 1.1),
     ("before, one fact looked at", "bare", 3.5),
+    ("no contract applies", "no ledger, no contract applies", 1.5),
+    ("one file_exists verified", "no ledger, one verified", 1.5),
+    ("before, nothing to look at", "no ledger, before", 1.5),
 )
 
 
@@ -67,6 +70,11 @@ def payload(folder: str, tool: str, name: str, size: int = 0) -> bytes:
             "tool_response": [{"type": "text", "text": "Saved."}], "tool_use_id": "toolu_1", "duration_ms": 3,
         }
     ).encode()  # fmt: skip
+
+
+def nameless(data: bytes) -> bytes:
+    """The payload of a session without a name: of it nothing is remembered."""
+    return data.replace(b"00000000-0000-4000-8000-000000000001", b"")
 
 
 def again(data: bytes) -> bytes:
@@ -140,6 +148,9 @@ def cases(root: str) -> dict[str, Case]:
         "8 MB payload, one verified": hook(one, payload(one[0], note, "there", 8 << 20), False),
         "before, nothing to look at": hook(one, payload(one[0], other, "there"), False, "PreToolUse"),
         "before, one fact looked at": hook(one, again(payload(one[0], note, "elsewhere")), False, "PreToolUse"),
+        "no ledger, no contract applies": hook(one, nameless(payload(one[0], other, "there")), False),
+        "no ledger, one verified": hook(one, nameless(payload(one[0], note, "there")), False),
+        "no ledger, before": hook(one, nameless(payload(one[0], other, "there")), False, "PreToolUse"),
         "import of the four packages": Case([sys.executable, "-I", "-c", PACKAGES]),
     }
     if shutil.which("node"):
@@ -165,6 +176,11 @@ def main() -> int:
             memory = f"{peak(case):8.1f}" if LAUNCHER in case.argv else f"{'':>8}"
             print(f"{name:<30} {case.median * 1000:8.2f} {case.median / bare:8.2f} {memory}")
         bounds = [(name, rows[name].median / rows[base].median, base, limit) for name, base, limit in BOUNDS]
+        both = [sum(rows[name].median for name in names) for names in (
+            ("no contract applies", "before, nothing to look at"),
+            ("no ledger, no contract applies", "no ledger, before"),
+        )]  # fmt: skip
+        bounds.append(("the ledger, before and after a call", both[0] / both[1], "the same without it", 1.5))
         hooks = [name for name, _, _ in BOUNDS]
         worst = max(rows[name].median for name in hooks)
         for base, share in (("node -e 0", 0.5), ("import of the four packages", 0.25)):

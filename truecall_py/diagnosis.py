@@ -29,7 +29,7 @@ LONGEST = {"claude-code": (switches.OLD, 2147483.647), "gemini-cli": ("Gemini CL
 # What a client tells no hook (docs/harnesses.md).
 UNTOLD = {
     "codex": "Codex tells no hook of a patch that failed, of an MCP tool's error, of an apply_patch inside a shell "
-    "command, and of a command that was still running: such calls are not judged",
+    "command, and of a command that was still running: such calls are judged at the stop alone",
     "opencode": "OpenCode tells its plugin nothing of a call that failed: such calls are not judged",
 }
 

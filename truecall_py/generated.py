@@ -142,13 +142,25 @@ def launcher() -> str:
     return text
 
 
+def measured() -> dict[str, float]:
+    """What each check costs, as `bench/checks.py --write` found it; {} where nobody measured."""
+    try:
+        with open(os.path.join(ROOT, "bench", "checks.json"), encoding="utf-8") as file:
+            found: dict[str, float] = json.load(file)
+            return found
+    except OSError:
+        return {}
+
+
 def checks_table() -> str:
     """The table of checks for the README."""
-    lines = ["| check | what it asserts | fields |", "|---|---|---|"]
+    costs = measured()
+    lines = ["| check | what it asserts | fields | cost |", "|---|---|---|---|"]
     for name in checks.NAMES:
         module = checks.module(name)
         fields = ", ".join(f"`{field.name}`" + (" (required)" if field.required else "") for field in module.FIELDS)
-        lines.append(f"| `{name}` | {module.SUMMARY} | {fields} |")
+        cost = f"{costs[name]:.1f}" if name in costs else ""
+        lines.append(f"| `{name}` | {module.SUMMARY} | {fields} | {cost} |")
     return "\n".join(lines)
 
 
