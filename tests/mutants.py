@@ -475,6 +475,23 @@ MUTANTS = (
            "tests/test_stopping.py"),
     Mutant("stop: a secret call is kept", P + "remembering.py", "if doubtful and not self.private and self.stands(doubtful):",
            "if doubtful and self.stands(doubtful):", "tests/test_stopping.py"),
+    Mutant("memory: contracts count, not calls", P + "memory.py", "                counted.add(route)\n", "",
+           "tests/test_memory.py"),
+    Mutant("memory: the folder of a command is nothing", P + "memory.py",
+           'folder = call.start_cwd if "shell" in call.kinds else None', "folder = None", "tests/test_memory.py"),
+    Mutant("memory: a success ends no rest", P + "memory.py", "                    found.pop(route, None)\n                if told",
+           "                if told", "tests/test_memory.py"),
+    Mutant("memory: what failed by its own word is an attempt", P + "memory.py", ' and each.get("form") in TOLD for', " for",
+           "tests/test_memory.py"),
+    Mutant("policy: a gone budget orders another try", P + "policy.py", "    if budget.gone:\n", "    if False:\n",
+           "tests/test_memory.py"),
+    Mutant("memory: secrets are written as they are", P + "memory.py", '        line = masked(f"{name}: {text}")', '        line = f"{name}: {text}"',
+           "tests/test_memory.py"),
+    Mutant("rest: a resting route is called", P + "remembering.py", "            return resting[self.call.tool]", "            return None",
+           "tests/test_memory.py"),
+    Mutant("stop: a doubt takes a refutation back", P + "stopping.py",
+           '        if before.get("state") == REFUTED and verdict.state == UNVERIFIED:', "        if False:",
+           "tests/test_stopping.py"),
 )  # fmt: skip
 
 

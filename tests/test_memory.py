@@ -120,6 +120,69 @@ def test_a_lie_told_twice_rests_for_three_ticks(story):
     assert not denied(before) and after.form == "silent"
 
 
+def test_a_call_lies_once_however_many_contracts_say_so(project, harness):
+    """Two contracts about one call are one lie: the second attempt is made."""
+    second = LIES.partition("contracts:\n")[2].replace("note-saved", "note-kept").replace("notes/", "kept/")
+    project.trust(LIES + second)
+    story = Story(project, harness)
+    story.call("a")
+    assert not denied(story.call("a")[0])
+    assert denied(story.call("a")[0])
+
+
+def test_a_rest_ends_where_no_batch_is_told(project):
+    """A client that tells of no batches rests as long: each call is one tick."""
+    project.trust(LIES)
+    story = Story(project, "claude-code")
+    story.batch = lambda payload: None
+    story.call("a")
+    story.call("b")
+    assert [story.call("c")[1] is None for _ in range(4)] == [True, True, True, False]
+
+
+def test_a_success_ends_a_rest(project, harness):
+    """Of calls side by side two lied and the last one landed: nothing rests."""
+    project.trust(LIES)
+    for number, lands in enumerate((False, False, True)):
+        payload = project.mcp(harness, args={"title": f"n{number}", "body": "x"}, tool_use_id=f"t{number}")
+        if lands:
+            project.write(f"notes/n{number}.md", "x")
+        project.hook(payload, harness)
+    assert not denied(Story(project, harness).call("z")[0])
+
+
+def test_a_contract_that_speaks_of_the_answer_alone_rests_no_command(project):
+    """Before a command nobody knows whether such a contract is about it."""
+    project.trust('version: 1\ncontracts:\n  - id: saved\n    kind: shell\n    when: {text: {contains: saved}}\n'
+                  '    post: {file_exists: {path: "{{project}}/out"}}\n')  # fmt: skip
+    story = Story(project, "claude-code")
+    for number in range(2):
+        story.play(project.bash(f"save {number}", stdout="saved", tool_use_id=f"t{number}"))
+    assert not denied(story.play(project.bash("ls", tool_use_id="t9"))[0])
+
+
+def test_a_folder_makes_another_command(project, harness):
+    """The same words in two folders are two calls, each with a budget of its own."""
+    project.trust('version: 1\ncontracts:\n  - id: made\n    kind: shell\n    when: {args.command: {runs: "mkdir {d}"}}\n'
+                  '    post: {file_exists: {path: "{{match.d}}", type: dir}}\n')  # fmt: skip
+    story = Story(project, harness)
+    for folder in ("a", "b"):
+        project.folder("project", folder)
+        payload = project.bash("mkdir x", harness, cwd=f"{project.root}/{folder}", tool_use_id=folder, transcript_path=None)
+        assert "attempt 2" not in story.play(payload)[1].text
+
+
+def test_a_description_may_be_all_there_is(project, harness):
+    """To a tool that is no shell, every argument counts."""
+    project.trust(LIES)
+    story = Story(project, harness)
+    for words in ("buy milk", "pay rent"):
+        story.number += 1
+        args = {"title": "list", "description": words}
+        payload = project.mcp(harness, args=args, tool_use_id=f"d{story.number}")
+        assert "attempt 2" not in story.play(payload)[1].text
+
+
 def test_another_tool_does_not_rest(story):
     """Only the route that lied rests."""
     story.call("a")

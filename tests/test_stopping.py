@@ -161,6 +161,16 @@ def test_observing_holds_nobody(project, turn):
     assert silent(turn.stop())
 
 
+def test_a_doubt_takes_no_refutation_back(project, turn):
+    """An agent that changes the code of the check afterwards only makes a doubt: what was refuted stays so."""
+    project.write("check.sh", "#!/bin/sh\nexit 1\n", 0o755)
+    project.trust('version: 1\ncontracts:\n  - id: checked\n    tool: mcp__notes__save_note\n'
+                  '    post: {command: {run: ["{{project}}/check.sh"]}}\n')  # fmt: skip
+    assert turn.save().text.startswith("NOT DONE")
+    project.write("check.sh", "#!/bin/sh\nexit 1 # as before\n", 0o755)
+    assert "NOT DONE" in reason(turn.stop())
+
+
 def test_another_note_does_not_put_it_right(project, turn):
     """A success of the same contract over something else is no remedy."""
     project.trust(TWO)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 PENDING = "pending"
 RESTS = "resting"  # a file in the state folder: while it is there, the launcher lets batches of calls be counted
-# Arguments that say nothing of what is done: two calls that differ in them alone are the same call.
+# Arguments of a command that say nothing of what is done: two that differ in them alone are the same call.
 NOISE = frozenset(("description", "timeout", "timeout_ms", "yield_time_ms", "max_output_tokens", "justification",
                    "explanation"))  # fmt: skip
 TOLD = ("append", "replace")  # the forms in which an agent reads a correction
@@ -71,25 +71,31 @@ def turn_of(call: ToolCall) -> str:
     return f"{call.turn}/{call.agent}" if call.agent else call.turn
 
 
-def without_noise(args: dict[str, Any]) -> dict[str, Any]:
-    """The arguments as they count: blanks made one, what says nothing left out, a long text by its digest."""
+def without_noise(call: ToolCall) -> dict[str, Any]:
+    """The arguments as they count: a long text by its digest; of a command, blanks made one and what says nothing
+    left out. To any other tool a description may be all there is, and a blank may count."""
     from truecall_py.digest import sha256
 
     found = {}
-    for name, value in args.items():
-        if isinstance(value, str):
-            value = " ".join(value.split()) if len(value) <= LONG else sha256(value.encode("utf-8", "replace"))
-        if name not in NOISE:
+    shell = "shell" in call.kinds
+    for name, value in call.args.items():
+        if isinstance(value, str) and len(value) > LONG:
+            value = sha256(value.encode("utf-8", "replace"))
+        elif isinstance(value, str) and shell:
+            value = " ".join(value.split())
+        if not shell or name not in NOISE:
             found[name] = value
     return found
 
 
 def identity(call: ToolCall, key: bytes) -> str:
-    """The keyed digest (HMAC, RFC 2104, with SHA-256) of tool and arguments, up to noise."""
+    """The keyed digest (HMAC, RFC 2104, with SHA-256) of tool and arguments, up to noise; of a command, with the
+    folder in which it starts."""
     from truecall_py.digest import sha256
     from truecall_py.wire import dumps
 
-    text = dumps([call.tool, sorted(without_noise(call.args).items())]).encode()
+    folder = call.start_cwd if "shell" in call.kinds else None
+    text = dumps([call.tool, folder, sorted(without_noise(call).items())]).encode()
     block = key.ljust(64, b"\0")
     inner = bytes.fromhex(sha256(bytes(byte ^ 0x36 for byte in block) + text))
     return sha256(bytes(byte ^ 0x5C for byte in block) + inner)[:32]
@@ -192,9 +198,7 @@ class Memory:
     def tick(self) -> int:
         """The number of batches of calls so far: Claude Code tells of each, elsewhere calls that overlap are one."""
         told = sum(1 for each in self.events if each.event == BATCH)
-        if told or any(each.harness == "claude-code" for each in self.events):
-            return told
-        return overlaps(self.events)
+        return told or overlaps(self.events)
 
     def resting(self, at: int | None = None) -> dict[str, Rest]:
         """The routes that rest now."""
@@ -207,14 +211,17 @@ class Memory:
         for index, each in enumerate(self.events):
             if each.event != ENDED:
                 continue
+            counted = set()  # a call lies once, however many contracts say so
             for told in each.data.get("verdicts", ()):
                 route = told.get("route", "")
                 if not route or told.get("mode") == "observe":
                     continue
                 if told.get("outcome") == LANDED:
                     lies[route] = 0
-                if told.get("outcome") != LIE:
+                    found.pop(route, None)
+                if told.get("outcome") != LIE or route in counted:
                     continue
+                counted.add(route)
                 lies[route] = lies.get(route, 0) + 1
                 if lies[route] >= after:
                     lies[route] = 0
@@ -230,7 +237,7 @@ class Memory:
     def ticks_after(self, index: int) -> int:
         """Ticks since an event: 1 in the batch of calls that follows its own."""
         later = self.events[index + 1 :]
-        if any(each.harness == "claude-code" for each in self.events):
+        if any(each.event == BATCH for each in self.events):
             return sum(1 for each in later if each.event == BATCH)
         began = overlaps(later)
         return began if later and later[-1].event == REQUESTED else began + 1

@@ -109,16 +109,17 @@ class Remembering:
         moment = Moment(time.monotonic() + 2.0, self.at)
         for contract in contracts if "shell" in self.call.kinds else ():
             rest = resting.get(f"contract {contract.id}")
-            if rest is not None:
+            # Only what a command says tells before it whether the contract is about it.
+            if rest is not None and "args.command" in contract.plain.get("when", {}):
                 world = world_of(contract, self.call, moment)
                 if not isinstance(applications(contract, self.call, world, before=True), str):
                     return rest
         return None
 
     def waiting(self) -> None:
-        """Notes that a person is asked to approve."""
+        """Notes that a person is asked to approve; what is asked about stands with the request itself."""
         name = self.call.call_id or f"{turn_of(self.call)} {identity(self.call, self.memory.key)}"
-        self.ledger.add(self.event(WAITING, "", {"args": self.args()}, name))
+        self.ledger.add(self.event(WAITING, "", {}, name))
 
     def trials(self, verdicts: Sequence[Verdict], said: str, text: str) -> dict[int, Trial]:
         """Where each refuted verdict stands, by its place in `verdicts`."""

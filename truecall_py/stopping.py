@@ -229,6 +229,9 @@ def settle(gate: Gate, event: Event, kept: Kept) -> list[dict[str, Any]]:
     rows = []
     for verdict in made:
         before = old.get(verdict.contract, {})
+        if before.get("state") == REFUTED and verdict.state == UNVERIFIED:
+            rows.append(before)  # a doubt takes nothing back: only what holds now does
+            continue
         rows.append({**as_data(verdict, ""), **{name: before[name] for name in ("order", "form") if name in before}})
     judged = {verdict.contract for verdict in made}
     for contract, row in old.items():
