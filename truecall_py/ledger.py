@@ -113,11 +113,32 @@ class Kept(Event):
 
 
 def driver() -> Any:
-    """SQLite without what `import sqlite3` loads beside it (datetime and others, half a start of Python)."""
+    """SQLite without what `import sqlite3` loads beside it (datetime and others, half a start of Python), and without
+    functools, of which the C module wants one decorator for its statements: it is lent that one for its import."""
+    import sys
+
     try:
-        return __import__("_sqlite3")
+        lent = None if "functools" in sys.modules or "_sqlite3" in sys.modules else decorator()
+        if lent is not None:
+            sys.modules["functools"] = lent
+        try:
+            return __import__("_sqlite3")
+        finally:
+            if lent is not None:
+                del sys.modules["functools"]
     except ImportError:
         return __import__("sqlite3")
+
+
+def decorator() -> Any:
+    """A module with `lru_cache` alone, as functools makes it from the same C function; None where that is not there."""
+    try:
+        wrapper = __import__("_functools")._lru_cache_wrapper
+    except (ImportError, AttributeError):
+        return None
+    lent = type(os)("functools")
+    vars(lent)["lru_cache"] = lambda maxsize=128: lambda function: wrapper(function, maxsize, False, tuple)
+    return lent
 
 
 class Ledger:
