@@ -131,7 +131,7 @@ def driver() -> Any:
 
 
 def decorator() -> Any:
-    """A module with `lru_cache` alone, as functools makes it from the same C function; None where that is not there."""
+    """A module with `lru_cache` alone, made as functools makes it; None where the C function for it is not there."""
     try:
         wrapper = __import__("_functools")._lru_cache_wrapper
     except (ImportError, AttributeError):
