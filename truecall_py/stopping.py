@@ -18,6 +18,7 @@ from truecall_py.judging import concluded, snapshot_of, verdicts
 from truecall_py.ledger import ENDED, JUDGED, SETTLED, STOP, Event, Ledger, LedgerError
 from truecall_py.memory import PENDING, as_data, turn_of, worst
 from truecall_py.remembering import Remembering
+from truecall_py.snapshots import Snapshot
 from truecall_py.standing import Open
 from truecall_py.types import FAILURE, REFUTED, SUCCESS, UNKNOWN, UNVERIFIED, VERIFIED, Correction, ToolCall
 from truecall_py.unsettled import Kept
@@ -99,7 +100,10 @@ class Gate:
         once = [
             Contract(each.id, each.source, each.project, {**each.plain, "within": None}) for each in contracts
         ]  # fmt: skip
-        return verdicts(once, call, self.ends, self.folder, snapshot_of(contracts, call, self.state), kept.at)
+        before = snapshot_of(contracts, call, self.state)
+        # What others did since is what may have put it right: here no call needs to have been alone.
+        before = before and Snapshot(before.at, before.cwd, before.facts)
+        return verdicts(once, call, self.ends, self.folder, before, kept.at)
 
     def again(self) -> dict[str, list[dict[str, Any]]]:
         """New verdicts on the calls that stand open, by call; what is settled now is written down."""
