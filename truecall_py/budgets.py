@@ -23,7 +23,6 @@ CLASSES = (SCHEMA, MISSING, TRANSIENT, COMPILE, LINT, TEST, OTHER)
 RETRIES = {
     SCHEMA: (1, 1), MISSING: (0, 0), TRANSIENT: (3, 3), COMPILE: (2, 3), LINT: (2, 3), TEST: (2, 3), OTHER: (1, 1),
 }  # fmt: skip
-HIGHEST = {TRANSIENT: 5}  # a policy may ask for as many
 SESSION = 10  # refuted attempts that end a session
 OF_CHECK = {"schema": SCHEMA, "parses": COMPILE, "tests": TEST}
 # What a tool says of itself when trying again may help; looked for only where it reported a failure.

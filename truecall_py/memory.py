@@ -195,12 +195,7 @@ class Memory:
         history = tuple(line(each, number) for number, each in enumerate(same[-2:], max(1, len(same) - 1)))
         return Trial(budgets.Budget(kind, len(tries) + 1, allowed, spent, most), changed, history)
 
-    def tick(self) -> int:
-        """The number of batches of calls so far: Claude Code tells of each, elsewhere calls that overlap are one."""
-        told = sum(1 for each in self.events if each.event == BATCH)
-        return told or overlaps(self.events)
-
-    def resting(self, at: int | None = None) -> dict[str, Rest]:
+    def resting(self) -> dict[str, Rest]:
         """The routes that rest now."""
         found: dict[str, Rest] = {}
         after = int(self.policy.get("quarantine", {}).get("after", 2))
