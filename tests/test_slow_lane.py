@@ -198,6 +198,18 @@ def test_a_job_that_nobody_knows_is_truecalls_own_trouble():
     assert caught.value.cause == "truecall"
 
 
+def test_another_truecall_that_is_installed_is_not_asked(tmp_path):
+    """The child is of the version that asks, whatever version its Python holds: two halves would judge by two rules."""
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    (packages,) = venv.glob("lib/python*/site-packages")
+    (packages / "truecall_py").mkdir()
+    for name in ("__init__", "documents", "committed", "errors", "wire"):
+        (packages / "truecall_py" / f"{name}.py").write_text("raise SystemError('another truecall')\n")
+    job = {"do": "parse", "as": "python", "source": "x = ("}
+    assert slow.ask(job, str(venv / "bin/python"), 20.0)["error"]
+
+
 def test_a_large_value_goes_through(ask):
     """A call of some megabytes, nested as deeply as a payload may be, arrives."""
     deep: list = []

@@ -178,6 +178,19 @@ def committed(job: dict[str, Any]) -> dict[str, Any]:
     return look(str(job["path"]))
 
 
+def own_package() -> None:
+    """Makes `truecall_py` the package that this file is part of: another one may be installed in this Python, of
+    another version. Its folder is not put on the path, where it would stand before or behind what is installed."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    folder = os.path.dirname(os.path.abspath(__file__))
+    spec = spec_from_file_location("truecall_py", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+    if spec is None or spec.loader is None:
+        raise Trouble(f"{folder} cannot be imported", "truecall")
+    sys.modules["truecall_py"] = package = module_from_spec(spec)
+    spec.loader.exec_module(package)
+
+
 JOBS = {"custom": custom, "schema": schema, "search": search, "compile": compile_contract, "parse": parse,
         "document": document, "committed": committed}  # fmt: skip
 
@@ -190,10 +203,10 @@ def main() -> None:
         job = json.loads(stdin.read())
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
-    # Appended: neither truecall nor a person's folder may stand before what is installed.
-    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     own = os.getpid()
     try:
+        if job["do"] != "custom":  # a person's code gets what is installed
+            own_package()
         answer = JOBS[job["do"]](job)
     except Trouble as why:
         answer = {"trouble": str(why), "cause": why.cause}
