@@ -184,9 +184,10 @@ def own_package() -> None:
     from importlib.util import module_from_spec, spec_from_file_location
 
     folder = os.path.dirname(os.path.abspath(__file__))
-    spec = spec_from_file_location("truecall_py", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+    first = os.path.join(folder, "__init__.py")
+    spec = spec_from_file_location("truecall_py", first, submodule_search_locations=[folder])
     if spec is None or spec.loader is None:
-        raise Trouble(f"{folder} cannot be imported", "truecall")
+        raise Trouble(f"{first} cannot be imported", "truecall")
     sys.modules["truecall_py"] = package = module_from_spec(spec)
     spec.loader.exec_module(package)
 
