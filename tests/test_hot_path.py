@@ -51,7 +51,7 @@ JUDGED = {
     "truecall_py.masking",  # the expected text is quoted in the outcome
     "truecall_py.snapshots", "truecall_py.digest",  # was it there before the call?
 }  # fmt: skip
-TOLD = {"truecall_py.policy", "truecall_py.wording", "truecall_py.standing", "truecall_py.unsettled"}
+TOLD = {"truecall_py.attempts", "truecall_py.policy", "truecall_py.wording", "truecall_py.standing", "truecall_py.unsettled"}
 NEVER = {
     "click", "rich", "yaml", "jsonschema", "re", "json", "dataclasses", "typing", "pathlib", "subprocess", "logging",
     "enum", "hashlib", "importlib.metadata", "argparse", "inspect", "collections", "functools", "contextlib",

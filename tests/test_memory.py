@@ -343,3 +343,203 @@ def test_nothing_enforced_nothing_remembered(project, harness):
     """A folder without contracts has no ledger."""
     project.hook(project.mcp(harness), harness)
     assert not os.path.exists(os.path.join(project.state, "ledger.db"))
+
+
+# -- attempts -----------------------------------------------------------------------------------------------------
+
+TESTED = """\
+version: 1
+contracts:
+  - id: tested
+    kind: shell
+    when: {args.command: {runs: "pytest *"}}
+    class: test
+    remedy: Look at the tests that fail.
+    post: {file_exists: {path: "{{project}}/report"}}
+"""
+
+
+def pytest_fails(project, number, command="pytest"):
+    """A run that says itself that it failed, with both hooks."""
+    failed = {**project.failed("Bash", {"command": command}, "Exit code 1\n2 failed"), "tool_use_id": f"run{number}"}
+    asked = {name: value for name, value in failed.items() if name != "error"}
+    project.hook({**asked, "hook_event_name": "PreToolUse"}, "claude-code", "PreToolUse")
+    return project.hook(failed, "claude-code", "PostToolUseFailure").text
+
+
+@pytest.mark.parametrize("edit", ["Edit", "sed -i s/a/b/ f.py", "python fix.py > /dev/null"])
+def test_a_test_that_fails_after_an_edit_is_work_that_goes_on(project, edit):
+    """A run after an edit is another one, as often as it takes: it is never handed over, and never the last attempt."""
+    project.trust(TESTED)
+    for number in range(12):
+        text = pytest_fails(project, number)
+        assert "stop this step" not in text and "mend what is named above, then run it again" in text
+        assert "attempt 2" not in text and ("by an edit in between" in text) == (number > 0)
+        story = Story(project, "claude-code")
+        if edit == "Edit":
+            story.play({**project.wrote("f.py", f"x = {number}"), "tool_use_id": f"edit{number}"})
+        else:
+            story.play(project.bash(edit, tool_use_id=f"edit{number}"))
+
+
+@pytest.mark.parametrize("between", ["", "grep -rn def . | head", "pytest tests/test_a.py", "sed -n 1,9p f.py 2>/dev/null"])
+def test_a_test_that_is_run_again_and_again_with_nothing_edited_is_handed_over(project, between):
+    """To look, or to run another part of it, mends nothing; and no attempt is told as one more than there may be."""
+    project.trust(TESTED)
+    texts = []
+    for number in range(5):
+        texts.append(pytest_fails(project, number))
+        if between:
+            Story(project, "claude-code").play(project.bash(between, tool_use_id=f"look{number}"))
+    assert ["stop this step" in text for text in texts] == [False, False, True, True, True]
+    assert "This was attempt 3 of 3 for this call" in texts[2]
+    assert "attempt 4 for this call, 1 more than it may have" in texts[3] and " of 3" not in texts[3]
+
+
+def test_an_edit_that_failed_makes_no_new_attempt(project):
+    """Only what landed changes anything."""
+    project.trust(TESTED)
+    for number in range(3):
+        text = pytest_fails(project, number)
+        failed = project.failed("Edit", {"file_path": f"{project.root}/f.py"}, "String to replace not found")
+        project.hook({**failed, "tool_use_id": f"edit{number}"}, "claude-code", "PostToolUseFailure")
+    assert "stop this step" in text
+
+
+def test_calls_side_by_side_are_one_attempt(project, harness):
+    """The agent had not heard of the first when it asked for the others; the call after them is the second."""
+    project.trust(LIES + "policy: {quarantine: {after: 0}}\n")
+    args = {"title": "a", "body": "x"}
+    payloads = [project.mcp(harness, args=args, tool_use_id=f"t{number}") for number in range(3)]
+    for payload in payloads:
+        asked = {name: value for name, value in payload.items() if name != "tool_response"}
+        project.hook({**asked, "hook_event_name": "PreToolUse"}, harness, "PreToolUse")
+    for payload in payloads:
+        text = project.hook(payload, harness).text
+        assert "make the call once more now" in text and "attempt 2" not in text
+    assert "This was attempt 2 of 2" in Story(project, harness).call()[1].text
+
+
+def test_what_was_put_right_is_given_back(project, harness):
+    """A session may be as long as it likes if its failures are mended, by the same call or by another way; ten that
+    were not end it."""
+    project.trust(LIES + "policy: {quarantine: {after: 0}}\n")
+    story = Story(project, harness)
+    for number in range(12):
+        assert "stop this step" not in story.call(f"n{number}")[1].text
+        assert story.call(f"n{number}", lands=True)[1].form == "silent"
+    texts = [story.call(f"open{number}")[1].text for number in range(11)]
+    assert ["stop this step" in text for text in texts] == [False] * 9 + [True] * 2
+    assert "The refuted attempts that this session may have (10) are used up" in texts[9]
+
+
+def test_a_long_session_forgets_nothing_of_what_is_open_and_holds_nothing_mended_against_it(project):
+    """Also where hundreds of events lie between."""
+    from truecall_py.ledger import ENDED, Event, Ledger
+
+    project.trust(LIES + "policy: {quarantine: {after: 0}}\n")
+    story = Story(project, "claude-code")
+    for number in range(5):
+        story.call(f"open{number}")
+        story.call(f"mended{number}")
+        story.call(f"mended{number}", lands=True)
+    ledger = Ledger(project.state)
+    session = project.mcp()["session_id"]
+    ledger.add(*(Event(session, f"x{number}", ENDED, 1.0, tool="Read", identity=f"x{number}") for number in range(300)))
+    ledger.close()
+    texts = [story.call(f"more{number}")[1].text for number in range(5)]
+    assert ["stop this step" in text for text in texts] == [False] * 4 + [True]
+
+
+def test_history_counts_the_attempts_at_this_call(project, harness):
+    """Others for the same effect are told as what they are."""
+    project.trust(LIES + "policy: {retries: {other: 3}, quarantine: {after: 0}}\n")
+    story = Story(project, harness)
+    story.call("a")
+    text = story.call("b")[1].text
+    assert "- before that: mcp__notes__save_note reported success" in text and "- attempt" not in text
+    text = story.call("b")[1].text
+    assert "This was attempt 2 of 4" in text and "- attempt 1: mcp__notes__save_note reported success" in text
+    assert "attempt 2:" not in text
+    text = story.call("b")[1].text
+    assert "- attempt 1:" in text and "- attempt 2:" in text and "before that" not in text
+
+
+def test_a_resource_that_is_missing_is_never_asked_for_again(project, harness):
+    """Where nothing near it exists either, the step is planned anew."""
+    project.trust(LIES + "    class: missing\n")
+    text = Story(project, harness).call()[1].text
+    assert "do not repeat" in text and "plan this step anew" in text
+
+
+# -- rests --------------------------------------------------------------------------------------------------------
+
+
+def test_a_contract_of_another_file_does_not_rest(project, harness, tmp_path):
+    """Two projects may call their contracts alike: what one lied about is nothing to the other, in one session too."""
+    made = ('version: 1\ncontracts:\n  - id: made\n    kind: shell\n    when: {args.command: {runs: "mkdir {d}"}}\n'
+            '    post: {file_exists: {path: "{{match.d}}", type: dir}}\n')  # fmt: skip
+    project.trust(made)
+    other = type(project)(tmp_path / "other")
+    other.state, other.env = project.state, project.env
+    other.trust(made)
+    for number in range(2):
+        payload = project.bash(f"mkdir x{number}", harness, tool_use_id=f"t{number}")
+        if harness == "codex":
+            payload["transcript_path"] = transcript(project, f"t{number}")
+        Story(project, harness).play(payload)
+    assert not denied(Story(other, harness).play(other.bash("mkdir y", harness, tool_use_id="t8"))[0])
+    assert denied(Story(project, harness).play(project.bash("mkdir y", harness, tool_use_id="t9"))[0])
+
+
+def pending(project, *outcomes):
+    """Calls that went to the background, and what the stop found when they had ended."""
+    from truecall_py.ledger import ENDED, JUDGED, SETTLED, Event, Ledger
+    from truecall_py.remembering import mark
+
+    ledger = Ledger(project.state)
+    session, tool = project.mcp()["session_id"], "mcp__notes__save_note"
+    row = {"contract": "note-saved", "file": project.contract, "route": tool, "state": "pending", "form": "append"}
+    for number, outcome in enumerate(outcomes):
+        state = "verified" if outcome == "landed" else "refuted"
+        told = {"contract": "note-saved", "file": project.contract, "state": state, "outcome": outcome}
+        ledger.add(Event(session, f"p{number}", ENDED, 1.0, tool=tool, state="pending", data={"verdicts": [row]}),
+                   Event(session, f"p{number}", SETTLED if outcome == "landed" else JUDGED, 2.0, tool=tool, state=state,
+                         data={"by": "stop", "verdicts": [told]}))  # fmt: skip
+    ledger.close()
+    mark(project.state)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "rests"), [(("lie", "lie"), True), (("lie", "landed"), False), (("lie",), False), (("landed",), False)]
+)
+def test_what_was_pending_counts_when_it_has_ended(story, project, outcomes, rests):
+    """As the lie or the success that it was, once a call."""
+    pending(project, *outcomes)
+    assert denied(story.call("c")[0]) == rests
+
+
+def test_a_call_is_answered_once(story, project, harness):
+    """Each copy of the hook before a call says the same, also at the last tick of a rest."""
+    story.call("a")
+    story.call("b")
+    for number in range(5):
+        payload = project.mcp(harness, args={"title": "c", "body": "x"}, tool_use_id=f"again{number}")
+        payload.pop("tool_response")
+        asked = {**payload, "hook_event_name": "PreToolUse"}
+        first, second = (project.hook(asked, harness, "PreToolUse") for _ in range(2))
+        assert first.out == second.out and denied(first) == (number < 3)
+        story.batch(payload)
+
+
+def test_where_every_way_rests_none_is_named(project, harness):
+    """Then the agent may wait or hand over, and is not sent on to what it may not call."""
+    other = LIES.partition("contracts:\n")[2].replace("note-saved", "note-put").replace("save_note", "put_note")
+    other = other.replace("notes/", "put/") + "    alternatives: [mcp__notes__save_note]\n"
+    project.trust(LIES + "    alternatives: [mcp__notes__put_note]\n" + other)
+    story = Story(project, harness)
+    for tool in ("save_note", "put_note"):
+        for title in "ab":
+            story.call(title, tool=f"mcp__notes__{tool}")
+    reason = story.call("c", tool="mcp__notes__put_note")[0].json["hookSpecificOutput"]["permissionDecisionReason"]
+    assert "another route" not in reason and "or stop this step" in reason and "Do not call it over and over" in reason

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from truecall_py.ledger import ENDED, REFUSED, REQUESTED, SETTLED, WAITING
+from truecall_py.memory import contract_of
 from truecall_py.records import record
 from truecall_py.types import FAILURE, LIE, REFUTED, SUCCESS, UNVERIFIED, VERIFIED
 
@@ -142,8 +143,8 @@ def renewed(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
     return kept + list(later.values())
 
 
-def mark(verdict: dict[str, Any]) -> tuple[str, str]:
-    return str(verdict.get("contract", "")), str(verdict.get("subject", ""))
+def mark(verdict: dict[str, Any]) -> tuple[str, str, str]:
+    return (*contract_of(verdict), str(verdict.get("subject", "")))
 
 
 def after(call: Call, calls: Sequence[Call]) -> tuple[str, Call | None]:

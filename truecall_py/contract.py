@@ -16,12 +16,14 @@ COMBINATORS = ("all_of", "any_of", "not")
 @record(frozen=True)
 class Contract:
     """One contract as the engine judges it: `plain` is the compiled form, made by the loader from FIELDS
-    (lists where one-or-list is allowed, durations in seconds, matchers as maps)."""
+    (lists where one-or-list is allowed, durations in seconds, matchers as maps). `file` is the path of the contract
+    file, "" for one that is in none: an id alone names a contract in one file only."""
 
     id: str
     source: str  # file:line, for the correction
     project: str  # the folder that {{project}} stands for
     plain: dict[str, Any]
+    file: str = ""
 
     def seconds(self, name: str) -> float | None:
         """A duration of the contract in seconds, None where it is not given."""
@@ -29,7 +31,7 @@ class Contract:
         return None if value is None else float(value)
 
 
-def contract(plain: dict[str, Any], source: str, project: str) -> Contract:
-    """The Contract of one compiled entry of the file or pack called `source`."""
+def contract(plain: dict[str, Any], source: str, project: str, file: str = "") -> Contract:
+    """The Contract of one compiled entry of the file or pack called `source`, from the contract file at `file`."""
     where = source if plain.get("pack") else f"{source}:{plain['line']}"
-    return Contract(plain["id"], where, project, plain)
+    return Contract(plain["id"], where, project, plain, file)

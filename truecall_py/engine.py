@@ -216,5 +216,5 @@ def verdict(
     return Verdict(
         contract.id, state, claim(state, str(said)), outcomes, contract.source, plain.get("mode", "enforce"),
         plain.get("repeat", ""), plain.get("remedy", ""), tuple(plain.get("alternatives", ())), cause, subject,
-        world.now() - began, plain.get("class", ""), plain.get("grants", ""),
+        world.now() - began, plain.get("class", ""), plain.get("grants", ""), contract.file,
     )  # fmt: skip

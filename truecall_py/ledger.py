@@ -62,7 +62,7 @@ INSERT = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, call, event) DO NOTHING"
 )
 # What a verdict is remembered by where an event is too large to be kept whole.
-BONES = ("contract", "state", "outcome", "kind", "cause", "mode", "grants", "route", "source")
+BONES = ("contract", "file", "state", "outcome", "kind", "cause", "mode", "grants", "route", "source")
 
 
 class LedgerError(TruecallError):
@@ -259,15 +259,18 @@ class Ledger:
 
     def add(self, *events: Event) -> list[bool]:
         """Writes events in one transaction; for each, whether it is new. When this returns they are kept."""
-        rows = [
-            (column(each.session), column(each.call), column(each.event), each.at, column(each.harness),
-             column(each.turn), column(each.agent), column(each.tool), column(each.identity), column(each.state),
-             kept(each.data))
-            for each in events
-        ]  # fmt: skip
+        rows = [as_row(each) for each in events]
         found: list[bool] = self.changed(lambda: [self.db.execute(INSERT, row).rowcount == 1 for row in rows])
         self.copy_log()
         return found
+
+    def add_first(self, event: Event, *kinds: str) -> Event:
+        """Writes an event unless its call has one of these kinds already; the one that stands then."""
+        def work() -> Event:
+            there = [each for each in self.of(event.session, event.call) if each.event in kinds]
+            return there[0] if there else (self.db.execute(INSERT, as_row(event)), event)[1]
+
+        return self.changed(work)  # type: ignore[no-any-return]
 
     def copy_log(self) -> None:
         """Copies a long log into the file. What is in it is kept already, so whatever is in the way is no trouble:
@@ -309,6 +312,12 @@ class Ledger:
 
     def close(self) -> None:
         self.db.close()
+
+
+def as_row(event: Event) -> tuple[Any, ...]:
+    return (column(event.session), column(event.call), column(event.event), event.at, column(event.harness),
+            column(event.turn), column(event.agent), column(event.tool), column(event.identity), column(event.state),
+            kept(event.data))  # fmt: skip
 
 
 def column(text: str) -> str:

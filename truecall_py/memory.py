@@ -4,10 +4,12 @@ and verdicts into events and events into facts; words nothing, and never judges 
 What an event keeps in `data` beside its columns (everything from a call masked and cut):
   requested  args, cwd, contracts, untold (the ids of those that name it; whether its end may be told to nobody)
   waiting    args                        (Codex' PermissionRequest, without an id: joined by turn and arguments)
-  refused    why, route, ticks, alternatives
-  ended      args, reported, exit_code, background, route, attempt, changed, kind, order, form, seconds,
+  refused    why, route, ticks, alternatives, contract, found
+  ended      args, reported, exit_code, background, attempt, changed, kind, order, form, seconds,
+             edits (whether it is a tool that changes files),
              stop (whether it is a call that contracts at the stop ask for, by contract),
-             verdicts: [{contract, state, outcome, kind, found, expected, subject, cause, mode, grants, alternatives}]
+             verdicts: [{contract, file, state, outcome, kind, found, expected, subject, cause, mode, grants,
+             alternatives, route, order, form}]
   judged     by, verdicts                (what was pending has ended, and not all of it is verified)
   settled    by, verdicts                (what was pending or stood open is verified now)
   batch      calls                       (Claude Code's PostToolBatch: one tick)
@@ -19,14 +21,13 @@ no contract applied).
 
 from __future__ import annotations
 
-from truecall_py import budgets
-from truecall_py.ledger import BATCH, ENDED, REFUSED, REQUESTED, Event
+from truecall_py.ledger import ENDED, Event
 from truecall_py.records import record
-from truecall_py.types import LANDED, LIE, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from truecall_py.budgets import Budget
@@ -41,6 +42,9 @@ NOISE = frozenset(("description", "timeout", "timeout_ms", "yield_time_ms", "max
 TOLD = ("append", "replace")  # the forms in which an agent reads a correction
 LONG = 10_000  # characters of a text above which blanks count
 LAST = 250  # events of a session that decisions look back at
+LONG = 2000  # the same where something was refuted before those
+EDITED = "files, by an edit in between"  # beside names of arguments: what changed since the attempt before
+SHELL = "shell"  # the route of a verdict on a command: it is the contract that rests
 LONGEST = 400  # characters of one argument or phrase that are kept
 RANK = {REFUTED: 3, UNVERIFIED: 2, PENDING: 1, VERIFIED: 0}
 
@@ -48,16 +52,17 @@ RANK = {REFUTED: 3, UNVERIFIED: 2, PENDING: 1, VERIFIED: 0}
 @record(frozen=True)
 class Trial:
     """Where a call stands: its `budget` (None: nothing refuted), the arguments that `changed` since the attempt
-    before (None: there was none), and what became of earlier attempts, a line each."""
+    before (None: there was none), what became of earlier attempts, a line each, and the routes that are `resting`."""
 
     budget: Budget | None = None
     changed: tuple[str, ...] | None = None
     history: tuple[str, ...] = ()
+    resting: frozenset[str] = frozenset()
 
 
 @record(frozen=True)
 class Rest:
-    """A route that rests: a tool, or a shell contract, for `ticks` more ticks."""
+    """A route that rests: a tool, or a shell contract, for `ticks` more ticks; `alternatives` are the other ways."""
 
     route: str
     ticks: int
@@ -128,7 +133,7 @@ def as_data(verdict: Verdict, kind: str) -> dict[str, Any]:
         "outcome": verdict.outcome, "kind": kind, "subject": phrase(verdict.subject), "cause": verdict.cause,
         "mode": verdict.mode, "grants": verdict.grants, "alternatives": list(verdict.alternatives),
         "found": phrase(outcome.found) if outcome else "", "expected": phrase(outcome.expected) if outcome else "",
-        "source": verdict.source,
+        "source": verdict.source, "file": filed(verdict.file),
     }  # fmt: skip
     return {name: value for name, value in plain.items() if value not in ("", [])}
 
@@ -142,11 +147,42 @@ def worst(states: Sequence[str]) -> str:
     return max(states, key=lambda state: RANK.get(state, 0), default="")
 
 
-def route_of(call: ToolCall, verdict: Verdict) -> str:
-    """What rests if it lies: the MCP tool, or the shell contract; "" for what never rests (built-in tools)."""
+def route_of(call: ToolCall) -> str:
+    """What rests if it lies: the MCP tool, or SHELL for the contract; "" for what never rests (built-in tools)."""
     if "mcp" in call.kinds:
         return call.tool
-    return f"contract {verdict.contract}" if "shell" in call.kinds else ""
+    return SHELL if "shell" in call.kinds else ""
+
+
+def filed(path: str) -> str:
+    """A contract file's path as events keep it: a long one with a digest for its end."""
+    if len(path) <= 100:
+        return path
+    from truecall_py.digest import sha256
+
+    return f"{path[:60]}~{sha256(path.encode('utf-8', 'replace'))[:32]}"
+
+
+def contract_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """By what the contract of a kept verdict is known: its file, and its id in it."""
+    return str(row.get("file", "")), str(row.get("contract", ""))
+
+
+def contract_route(file: str, contract: str) -> str:
+    """The name under which a shell contract rests."""
+    return f"contract {contract} of {file}"
+
+
+def current(event: Event, later: Event | None) -> tuple[dict[str, Any], ...]:
+    """The verdicts of a call; what was pending then as it was judged `later` (JUDGED, SETTLED; None: not yet)."""
+    rows = tuple(event.data.get("verdicts", ()))
+    if later is None or not any(row.get("state") == PENDING for row in rows):
+        return rows
+    new = {(*contract_of(row), row.get("subject")): row for row in later.data.get("verdicts", ())}
+    return tuple(
+        {**row, **new[mark]} if row.get("state") == PENDING and mark in new else row
+        for row in rows for mark in [(*contract_of(row), row.get("subject"))]
+    )  # fmt: skip
 
 
 class Memory:
@@ -167,106 +203,22 @@ class Memory:
         return self.loaded
 
     def before(self, call: ToolCall) -> list[Event]:
-        """The events before this call's own end, so that a hook that is registered twice says the same twice."""
-        own = next((each.id for each in self.events if each.call == call.call_id and each.event == ENDED), 0)
-        return [each for each in self.events if not own or each.id < own]
+        """The events before this call's own end, so that a hook that is registered twice says the same twice; further
+        back where something was refuted before the last ones."""
+        events = self.events
+        own = next((each.id for each in events if each.call == call.call_id and each.event == ENDED), 0)
+        if len(events) >= LAST and self.ledger.refuted(self.session, events[0].id, 1):
+            events = self.ledger.session(self.session, LONG)
+        return [each for each in events if not own or each.id < own]
 
     def trial(self, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
         """Where a refuted call stands."""
-        past = [each for each in self.before(call) if each.event in (ENDED, REFUSED)]
-        mine = identity(call, self.key)
-        tries: list[Event] = []
-        for each in past:
-            if each.identity == mine:
-                tries = [] if each.state == VERIFIED else [*tries, each] if failed(each) else tries
-        spent = sum(1 for each in past if failed(each)) + 1
-        if len(self.events) >= LAST:  # those before what was read
-            spent += sum(1 for each in self.ledger.refuted(self.session, self.events[0].id) if failed(each))
-        recent = [found["outcome"] for each in past for found in each.data.get("verdicts", ())
-                  if found.get("outcome") in (LANDED, LIE)]  # fmt: skip
-        kind = budgets.kind_of(verdict, said, text)
-        allowed = budgets.retries(kind, recent, self.policy)
-        most = int(self.policy.get("session", budgets.SESSION))
-        same = [each for each in past if each.event == ENDED and failed(each) and concerns(each, verdict)]
-        changed = None
-        if same:
-            older, now = same[-1].data.get("args", {}), kept_args(call.args)
-            changed = tuple(sorted(name for name in {*older, *now} - NOISE if older.get(name) != now.get(name)))
-        history = tuple(line(each, number) for number, each in enumerate(same[-2:], max(1, len(same) - 1)))
-        return Trial(budgets.Budget(kind, len(tries) + 1, allowed, spent, most), changed, history)
+        from truecall_py.attempts import trial
+
+        return trial(self, call, verdict, said, text)
 
     def resting(self) -> dict[str, Rest]:
         """The routes that rest now."""
-        found: dict[str, Rest] = {}
-        after = int(self.policy.get("quarantine", {}).get("after", 2))
-        ticks = int(self.policy.get("quarantine", {}).get("ticks", 3))
-        if not after or not ticks:
-            return found
-        lies: dict[str, int] = {}
-        for index, each in enumerate(self.events):
-            if each.event != ENDED:
-                continue
-            counted = set()  # a call lies once, however many contracts say so
-            for told in each.data.get("verdicts", ()):
-                route = told.get("route", "")
-                if not route or told.get("mode") == "observe":
-                    continue
-                if told.get("outcome") == LANDED:
-                    lies[route] = 0
-                    found.pop(route, None)
-                if told.get("outcome") != LIE or route in counted:
-                    continue
-                counted.add(route)
-                lies[route] = lies.get(route, 0) + 1
-                if lies[route] >= after:
-                    lies[route] = 0
-                    since = self.ticks_after(index)
-                    if since <= ticks:
-                        left = min(ticks, ticks - since + 1)
-                        found[route] = Rest(route, left, told.get("contract", ""), told.get("found", ""),
-                                            tuple(told.get("alternatives", ())))  # fmt: skip
-                    else:
-                        found.pop(route, None)
-        return found
+        from truecall_py.rests import resting
 
-    def ticks_after(self, index: int) -> int:
-        """Ticks since an event: 1 in the batch of calls that follows its own."""
-        later = self.events[index + 1 :]
-        if any(each.event == BATCH for each in self.events):
-            return sum(1 for each in later if each.event == BATCH)
-        began = overlaps(later)
-        return began if later and later[-1].event == REQUESTED else began + 1
-
-
-def overlaps(events: Sequence[Event]) -> int:
-    """How many groups of calls that ran side by side: a new one begins when one is asked for after another ended."""
-    count, ended = 0, True
-    for each in events:
-        if each.event in (REQUESTED, REFUSED) and ended:
-            count, ended = count + 1, each.event == REFUSED
-        elif each.event == ENDED:
-            ended = True
-    return count
-
-
-def failed(event: Event) -> bool:
-    """Whether an event counts as a refuted attempt: its effect was not there and the agent was told so, or it was
-    refused while it rests. A failure that said so itself and got no word is work that goes on."""
-    return event.event == REFUSED or any(
-        each.get("state") == REFUTED and each.get("form") in TOLD for each in event.data.get("verdicts", ())
-    )
-
-
-def concerns(event: Event, verdict: Verdict) -> bool:
-    """Whether an event is about the same effect: the same contract, or one that grants the same."""
-    return any(
-        each.get("contract") == verdict.contract or (verdict.grants and each.get("grants") == verdict.grants)
-        for each in event.data.get("verdicts", ())
-    )
-
-
-def line(event: Event, number: int) -> str:
-    """An earlier attempt in one line."""
-    told = event.data.get("verdicts", ())
-    found = next((each.get("found", "") for each in told if each.get("state") == REFUTED), "it was refused")
-    return f"attempt {number}: {event.tool} reported {event.data.get('reported', 'nothing')}; found {found}"
+        return resting(self.events, self.policy)

@@ -18,8 +18,8 @@ BY_REMEDY, OTHER_WAY, CHECK_FIRST, NOT_YOURS, NOT_FINISHED, LANDED_ANYWAY, NOTHI
     "by remedy", "other way", "check first", "not yours", "not finished", "landed anyway", "nothing new",
 )  # fmt: skip
 # Those that need the memory.
-OTHER_ROUTE, WAIT_AGAIN, FIX_AGAIN, MEND_FORM, PICK, HAND_OVER = (
-    "other route", "wait and again", "fix and again", "mend the form", "pick a candidate", "hand over",
+OTHER_ROUTE, WAIT_AGAIN, FIX_AGAIN, MEND_FORM, PICK, REPLAN, HAND_OVER = (
+    "other route", "wait and again", "fix and again", "mend the form", "pick a candidate", "plan anew", "hand over",
 )  # fmt: skip
 SILENT, APPEND, REPLACE, OBSERVE = "silent", "append", "replace", "observe"
 
@@ -57,6 +57,11 @@ def deliver(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None = N
     return delivery
 
 
+def routes(verdict: Verdict, trial: Trial | None) -> tuple[str, ...]:
+    """The other ways to the effect that do not rest."""
+    return tuple(each for each in verdict.alternatives if trial is None or each not in trial.resting)
+
+
 def by_attempt(verdict: Verdict, trial: Trial | None) -> str:
     """The order that the class of a failure and the attempts so far call for; "" where it is as on the first."""
     budget = trial.budget if trial else None
@@ -66,9 +71,9 @@ def by_attempt(verdict: Verdict, trial: Trial | None) -> str:
         return HAND_OVER
     if budget.gone:
         if budget.kind == MISSING and budget.attempt == 1:
-            return PICK if any(outcome.candidates for outcome in verdict.outcomes) else ""
+            return PICK if any(outcome.candidates for outcome in verdict.outcomes) else REPLAN
         # One more than the budget: another route is the last thing to try, and it has a budget of its own.
-        return OTHER_ROUTE if verdict.alternatives and budget.attempt == budget.retries + 1 else HAND_OVER
+        return OTHER_ROUTE if routes(verdict, trial) and budget.attempt == budget.retries + 1 else HAND_OVER
     if budget.kind == TRANSIENT:
         return WAIT_AGAIN
     if budget.kind in (COMPILE, LINT, TEST):
@@ -104,4 +109,4 @@ def after_failure(verdict: Verdict, call: ToolCall, trial: Trial | None) -> Deli
     if order in (HAND_OVER, WAIT_AGAIN, PICK):
         return Delivery(order, APPEND)
     helps = verdict.remedy or any(outcome.candidates for outcome in verdict.outcomes)
-    return Delivery(OTHER_WAY, APPEND) if helps else QUIET
+    return Delivery(order if order in (FIX_AGAIN, MEND_FORM) else OTHER_WAY, APPEND) if helps else QUIET

@@ -13,6 +13,8 @@ from truecall_py.memory import (
     Rest,
     Trial,
     as_data,
+    contract_route,
+    filed,
     identity,
     kept_args,
     phrase,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from truecall_py.types import ToolCall, Verdict
 
 
+EDITING = frozenset(("write", "edit", "delete"))
 IDLE = 3600.0  # seconds after the last lie, when batches need not be counted any more
 
 
@@ -71,49 +74,53 @@ class Remembering:
     def requested(self, contracts: Sequence[Contract], untold: bool = False) -> Rest | None:
         """Notes that a call is about to be made; where its route rests, that it was refused, and the Rest. `untold`:
         maybe nobody will be told how it ended, so that it is kept to be judged at the stop."""
-        rest = self.resting(contracts)
+        marked = os.path.exists(os.path.join(self.state, RESTS))
+        rest = self.resting(contracts) if marked else None
+        event = self.asked_for(contracts, untold) if rest is None else self.refused(rest)
         try:
-            if rest is None:
-                data: dict[str, Any] = {"args": self.args(), "cwd": self.call.cwd}
-                if contracts:
-                    data["contracts"] = [contract.id for contract in contracts]
-                if untold:
-                    data["untold"] = True
-                self.ledger.add(self.event(REQUESTED, "", data))
-                if untold and not self.private:
-                    from truecall_py.unsettled import keep
+            if marked:  # a copy of this hook may have answered before, and a call is answered once
+                event = self.ledger.add_first(event, REQUESTED, REFUSED)
+                rest = rest_of(event.data) if event.event == REFUSED else None
+            else:
+                self.ledger.add(event)
+            if untold and rest is None and not self.private:
+                from truecall_py.unsettled import keep
 
-                    keep(self.state, self.call, self.at)
-                return None
-            self.refused(rest)
+                keep(self.state, self.call, self.at)
         except LedgerError as error:
             self.trouble = error
         return rest
 
-    def refused(self, rest: Rest) -> None:
-        """Notes that a call was not let through. Raises LedgerError."""
+    def asked_for(self, contracts: Sequence[Contract], untold: bool) -> Event:
+        data: dict[str, Any] = {"args": self.args(), "cwd": self.call.cwd}
+        if contracts:
+            data["contracts"] = [contract.id for contract in contracts]
+        if untold:
+            data["untold"] = True
+        return self.event(REQUESTED, "", data)
+
+    def refused(self, rest: Rest) -> Event:
         data = {"args": self.args(), "why": "quarantine", "route": rest.route, "ticks": rest.ticks,
-                "alternatives": list(rest.alternatives), "contract": rest.contract}  # fmt: skip
-        self.ledger.add(self.event(REFUSED, REFUTED, data))
+                "alternatives": list(rest.alternatives), "contract": rest.contract, "found": rest.found}  # fmt: skip
+        return self.event(REFUSED, REFUTED, data)
 
     def resting(self, contracts: Sequence[Contract]) -> Rest | None:
         """The Rest of the call's own tool, or of a shell contract that this command is about."""
-        marked = os.path.exists(os.path.join(self.state, RESTS))
-        resting = self.memory.resting() if marked else {}
+        resting = self.memory.resting()
         if not resting:
             return None
         if self.call.tool in resting:
-            return resting[self.call.tool]
+            return awake(resting[self.call.tool], resting)
         from truecall_py.engine import Moment, applications, world_of
 
         moment = Moment(time.monotonic() + 2.0, self.at)
         for contract in contracts if "shell" in self.call.kinds else ():
-            rest = resting.get(f"contract {contract.id}")
+            rest = resting.get(contract_route(filed(contract.file), contract.id))
             # Only what a command says tells before it whether the contract is about it.
             if rest is not None and "args.command" in contract.plain.get("when", {}):
                 world = world_of(contract, self.call, moment)
                 if not isinstance(applications(contract, self.call, world, before=True), str):
-                    return rest
+                    return awake(rest, resting)
         return None
 
     def waiting(self) -> None:
@@ -123,25 +130,27 @@ class Remembering:
 
     def trials(self, verdicts: Sequence[Verdict], said: str, text: str) -> dict[int, Trial]:
         """Where each refuted verdict stands, by its place in `verdicts`."""
-        return {
-            number: self.memory.trial(self.call, verdict, said, text)
-            for number, verdict in enumerate(verdicts) if verdict.state == REFUTED
-        }  # fmt: skip
+        found = {}
+        for number, verdict in enumerate(verdicts):
+            if verdict.state == REFUTED:
+                trial = self.memory.trial(self.call, verdict, said, text)
+                if verdict.alternatives and os.path.exists(os.path.join(self.state, RESTS)):
+                    trial = Trial(trial.budget, trial.changed, trial.history, frozenset(self.memory.resting()))
+                found[number] = trial
+        return found
 
     def ended(
         self, verdicts: Sequence[Verdict], trials: dict[int, Trial], said: str, told: dict[int, tuple[str, str]]
     ) -> None:
         """Notes how a call ended and what was made of it; `told` is (order, form) of each verdict. A ledger that
         takes nothing is `trouble`: what was judged stays judged."""
-        rows = []
+        rows, route = [], route_of(self.call)
         for number, verdict in enumerate(verdicts):
             trial = trials.get(number)
             row = as_data(verdict, trial.budget.kind if trial and trial.budget else "")
+            row |= {"route": route} if route else {}
             if self.private:
                 row = {name: value for name, value in row.items() if name not in ("found", "expected", "subject")}
-            route = route_of(self.call, verdict)
-            if route:
-                row["route"] = route
             if number in told:
                 row["order"], row["form"] = told[number]
             rows.append(row)
@@ -152,6 +161,8 @@ class Remembering:
         if first is not None and first.budget is not None:
             data["attempt"] = first.budget.attempt
             data["changed"] = list(first.changed) if first.changed is not None else None
+        if self.call.kinds & EDITING:
+            data["edits"] = True
         if self.stops:
             data["stop"] = self.stops
         if self.call.background:
@@ -183,6 +194,19 @@ class Remembering:
         from truecall_py.standing import opened
 
         return any(opened(row) for row in rows)
+
+
+def awake(rest: Rest, resting: dict[str, Rest]) -> Rest:
+    """A Rest with those of the other ways that do not rest themselves."""
+    ways = tuple(each for each in rest.alternatives if each not in resting)
+    return Rest(rest.route, rest.ticks, rest.contract, rest.found, ways)
+
+
+def rest_of(data: dict[str, Any]) -> Rest:
+    """The Rest for which a call was refused, by what the event keeps of it."""
+    ways = data.get("alternatives", ())
+    return Rest(str(data.get("route", "")), int(data.get("ticks", 1)), str(data.get("contract", "")),
+                str(data.get("found", "")), tuple(ways) if isinstance(ways, (list, tuple)) else ())  # fmt: skip
 
 
 def background_id(call: ToolCall) -> str:

@@ -88,6 +88,14 @@ class _Effect:
                 self.targets.append(target if target is None else _fold(target))
 
 
+def idle(simple: Simple) -> bool:
+    """True if a command only looks: it certainly changes nothing but what /dev/null holds."""
+    effect = _Effect(simple)
+    inside = any(word.startswith(("-i", "--in-place", "-o", "--output")) for word in effect.words)
+    looks = effect.reads or (effect.program in ("sed", "awk", "sort") and not effect.unknown and not inside)
+    return looks and all(target in ("/dev/null", "/dev/stderr", "/dev/stdout") for target in effect.targets)
+
+
 class _Operand:
     __slots__ = ("kind", "last", "parts", "tokens")
 

@@ -8,7 +8,7 @@ not what a contract in observe mode says, not a doubt that is the contract's, th
 from __future__ import annotations
 
 from truecall_py.ledger import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, STOP
-from truecall_py.memory import PENDING
+from truecall_py.memory import PENDING, contract_of
 from truecall_py.records import record
 from truecall_py.types import HONEST_FAILURE, REFUTED, UNVERIFIED, VERIFIED
 
@@ -116,7 +116,7 @@ def put_right(event: Event, row: Mapping[str, Any], events: Sequence[Event], use
         for number, other in enumerate(later.data.get("verdicts", ())):
             if other.get("state") != VERIFIED:
                 continue
-            if other.get("contract") == row.get("contract"):
+            if contract_of(other) == contract_of(row):
                 if row.get("subject") and row.get("subject") == other.get("subject"):
                     return True
             elif row.get("grants") and row.get("grants") == other.get("grants") and (later.id, number) not in used:

@@ -16,11 +16,11 @@ from truecall_py.errors import TrustError
 from truecall_py.fates import RUNNING, Fate, fates
 from truecall_py.judging import concluded, snapshot_of, verdicts
 from truecall_py.ledger import ENDED, JUDGED, SETTLED, STOP, Event, Ledger, LedgerError
-from truecall_py.memory import PENDING, as_data, turn_of, worst
-from truecall_py.remembering import Remembering
+from truecall_py.memory import PENDING, as_data, contract_of, filed, turn_of, worst
+from truecall_py.remembering import Remembering, mark
 from truecall_py.snapshots import Snapshot
 from truecall_py.standing import Open
-from truecall_py.types import FAILURE, REFUTED, SUCCESS, UNKNOWN, UNVERIFIED, VERIFIED, Correction, ToolCall
+from truecall_py.types import FAILURE, LIE, REFUTED, SUCCESS, UNKNOWN, UNVERIFIED, VERIFIED, Correction, ToolCall
 from truecall_py.unsettled import Kept
 from truecall_py.world import World
 
@@ -98,7 +98,8 @@ class Gate:
         """The verdicts on a call as things are now: one look, without patience."""
         call = kept.call
         once = [
-            Contract(each.id, each.source, each.project, {**each.plain, "within": None}) for each in contracts
+            Contract(each.id, each.source, each.project, {**each.plain, "within": None}, each.file)
+            for each in contracts
         ]  # fmt: skip
         before = snapshot_of(contracts, call, self.state)
         # What others did since is what may have put it right: here no call needs to have been alone.
@@ -229,15 +230,15 @@ def settle(gate: Gate, event: Event, kept: Kept) -> list[dict[str, Any]]:
     """Judges a call that stands open once more: its verdicts as the ledger keeps them. What is verified now, or is no
     longer pending, is written down; what no contract is about any more stays as it was."""
     made = gate.judge(kept, named(gate.found, kept.call))
-    old = {row.get("contract"): row for row in event.data.get("verdicts", ())}
+    old = {contract_of(row): row for row in event.data.get("verdicts", ())}
     rows = []
     for verdict in made:
-        before = old.get(verdict.contract, {})
+        before = old.get((filed(verdict.file), verdict.contract), {})
         if before.get("state") == REFUTED and verdict.state == UNVERIFIED:
             rows.append(before)  # a doubt takes nothing back: only what holds now does
             continue
         rows.append({**as_data(verdict, ""), **{name: before[name] for name in ("order", "form") if name in before}})
-    judged = {verdict.contract for verdict in made}
+    judged = {(filed(verdict.file), verdict.contract) for verdict in made}
     for contract, row in old.items():
         if contract not in judged:
             ended = {"state": UNVERIFIED, "cause": "harness", "found": "it ended, and nobody could look at it"}
@@ -251,6 +252,8 @@ def settle(gate: Gate, event: Event, kept: Kept) -> list[dict[str, Any]]:
 
 
 def write(ledger: Ledger, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> None:
+    if any(row.get("outcome") == LIE for row in rows):
+        mark(os.path.dirname(ledger.path))  # what was pending has lied, and may rest
     kind = SETTLED if state == VERIFIED else JUDGED
     ledger.add(Event(event.session, event.call, kind, time.time(), event.harness, event.turn, event.agent,
                      event.tool, event.identity, state, {"by": by, "verdicts": rows}))  # fmt: skip

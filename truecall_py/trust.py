@@ -88,7 +88,7 @@ class Source:
         line = self.lines[ends[number - 1] if number else 0 : ends[number]]
         plain = loads(line.decode(), own=True)
         name = f"pack {plain['pack']}" if plain.get("pack") else os.path.basename(self.path)
-        return contract(plain, name, self.project)
+        return contract(plain, name, self.project, self.path)
 
 
 def folder_of(state: str, path: str) -> str:

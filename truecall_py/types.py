@@ -144,6 +144,7 @@ class Verdict:
     seconds: float = 0.0
     kind: str = ""  # the contract's own class of failure
     grants: str = ""
+    file: str = ""  # the path of the contract's file: with `contract` it names one contract
 
 
 @record(frozen=True)

@@ -52,6 +52,7 @@ ORDERS = {
     policy.MEND_FORM: "mend the fields that are named above, and make the call once more: {call}.",
     policy.PICK: "do not repeat {call}. What it names is not there; take one of what does exist, named above, or "
     "look for the right one.",
+    policy.REPLAN: "do not repeat {call}. What it asks for is not there: look for what is, then plan this step anew.",
     policy.HAND_OVER: "stop this step. Do not make {call} again, in this or another form. Tell the user plainly that "
     "it did not succeed, what was tried, and what is missing, and let the user decide.",
     policy.LANDED_ANYWAY: "do not repeat {call} blindly. Look at what is there first; it may well have worked.",
@@ -112,7 +113,7 @@ def said_by_tool(call: ToolCall, limit: int) -> str:
 
 def order_for(verdict: Verdict, delivery: Delivery, call: ToolCall, trial: Trial | None = None) -> str:
     """The imperative: the contract's own remedy first, then what the policy says."""
-    routes = quoted(" or ".join(verdict.alternatives), 300)
+    routes = quoted(" or ".join(policy.routes(verdict, trial)), 300)
     attempt = trial.budget.attempt if trial and trial.budget else 1
     pause = PAUSES[min(attempt, len(PAUSES)) - 1]
     order = ORDERS[delivery.order].format(call=target(call), alternatives=routes, pause=pause)
@@ -121,19 +122,24 @@ def order_for(verdict: Verdict, delivery: Delivery, call: ToolCall, trial: Trial
     if verdict.remedy:
         remedy = quoted(verdict.remedy, 600).rstrip()
         order = f"{remedy}{'' if remedy.endswith(('.', '!', '?')) else '.'} Then {order}"
-    if verdict.alternatives and delivery.order != policy.OTHER_ROUTE:
-        order += f" If that fails too, use {quoted(' or '.join(verdict.alternatives), 300)} instead."
+    if routes and delivery.order != policy.OTHER_ROUTE:
+        order += f" If that fails too, use {routes} instead."
     return order
 
 
 def tries(trial: Trial | None) -> list[str]:
     """Which attempt this was, what changed since the one before, and what became of those before."""
-    if trial is None or trial.budget is None or (trial.budget.attempt == 1 and not trial.history):
+    budget = trial.budget if trial else None
+    if trial is None or budget is None:
         return []
-    budget = trial.budget
-    words = f"This was attempt {budget.attempt} of {budget.retries + 1} for this call"
-    if budget.spent >= budget.most:
-        words = f"This was the {budget.spent}th refuted attempt of this session, which may have {budget.most}"
+    over, allowed = budget.spent >= budget.most, budget.retries + 1
+    if budget.attempt == 1 and not trial.history and not over:
+        return []
+    words = f"This was attempt {budget.attempt} of {allowed} for this call"
+    if budget.attempt > allowed:
+        words = f"This was attempt {budget.attempt} for this call, {budget.attempt - allowed} more than it may have"
+    if over:
+        words = f"The refuted attempts that this session may have ({budget.most}) are used up"
     if trial.changed is not None:
         what = "nothing" if not trial.changed else quoted(", ".join(trial.changed), 200)
         words += f"; changed since the attempt before: {what}"
@@ -202,8 +208,9 @@ def resting(rest: Rest, call: ToolCall) -> str:
     if rest.alternatives:
         lines.append(f"Do this now: take another route: use {quoted(' or '.join(rest.alternatives), 300)}.")
     else:
-        lines.append("Do this now: go on with other work, or stop this step and tell the user plainly what is "
-                     "missing. Do not call it over and over: each refused call counts as an attempt.")
+        lines.append(f"Do this now: go on with other work for {ticks}, until it may be called again, or stop this "
+                     "step and tell the user plainly what is missing. Do not call it over and over: each refused "
+                     "call counts as an attempt.")
     lines.append(f"Said by truecall, contract {quoted(rest.contract, 100)}.")
     return "\n".join(lines)
 
