@@ -543,3 +543,86 @@ def test_where_every_way_rests_none_is_named(project, harness):
             story.call(title, tool=f"mcp__notes__{tool}")
     reason = story.call("c", tool="mcp__notes__put_note")[0].json["hookSpecificOutput"]["permissionDecisionReason"]
     assert "another route" not in reason and "or stop this step" in reason and "Do not call it over and over" in reason
+
+
+def test_the_same_grant_is_another_route(project, harness):
+    """Contracts that grant the same are each other's alternatives where none is named."""
+    other = LIES.partition("contracts:\n")[2].replace("note-saved", "note-put").replace("save_note", "put_note")
+    project.trust(LIES + "    grants: note\n" + other + "    grants: note\n")
+    story = Story(project, harness)
+    story.call()
+    assert "Take another route: use mcp__notes__put_note" in story.call()[1].text
+
+
+def test_calls_of_one_batch_are_one_attempt_though_they_ran_one_after_the_other(project):
+    """Once a client tells of batches, they say what was asked for in one breath."""
+    project.trust(LIES + "policy: {quarantine: {after: 9}}\n")
+    story = Story(project, "claude-code")
+    story.call("first")
+    tell, story.batch = story.batch, lambda payload: None
+    assert "attempt 2" not in story.call()[1].text + story.call()[1].text
+    story.batch = tell
+    story.call()
+    assert "This was attempt 2 of 2" in story.call()[1].text
+
+
+def test_work_in_the_background_that_lied_twice_rests(project):
+    """Once it has ended, by the answer that says so."""
+    project.trust('version: 1\ncontracts:\n  - id: made\n    kind: shell\n    when: {args.command: {runs: "mkdir {d}"}}\n'
+                  '    post: {file_exists: {path: "{{match.d}}", type: dir}}\n')  # fmt: skip
+    story = Story(project, "claude-code")
+    for number in range(2):
+        task = f"bg{number}"
+        made = project.bash(f"mkdir x{number}", tool_use_id=f"t{number}", response={"backgroundTaskId": task})
+        assert "NOT FINISHED" in story.play(made)[1].text
+        answer = {"retrieval_status": "success", "task": {"task_id": task, "status": "completed", "exitCode": 0, "output": ""}}
+        story.play(project.payload("claude-code", "TaskOutput", {"task_id": task}, answer, tool_use_id=f"o{number}"))
+    assert denied(story.play(project.bash("mkdir y", tool_use_id="t7"))[0])
+
+
+def test_what_is_kept_of_a_call_says_what_the_agent_was_told(project, harness):
+    """Order, form and class stand with the call, as `truecall log` shows them, and how it stands now."""
+    project.trust(LIES)
+    story = Story(project, harness)
+    story.call()
+    story.call(lands=True)
+    shown = json.loads(project.command("log", "toolu_1", "--json").stdout)
+    assert (shown["order"], shown["form"], shown["class"]) == ("look then again", "replace", "other")
+    assert (shown["attempt"], shown["changed"], shown["then"]["what"]) == (1, None, "same call")
+    assert "order      look then again (replace, class other)" in project.command("log", "toolu_1").stdout
+
+
+def test_a_call_that_waits_for_a_person_is_the_one_that_was_asked_for(project):
+    """Codex asks without the call's id, and adds a description; each call of a turn may wait."""
+    project.trust(LIES)
+    for number in range(2):
+        payload = project.bash("touch x", "codex", tool_use_id=f"t{number}", transcript_path=None)
+        payload.pop("tool_response")
+        project.hook({**payload, "hook_event_name": "PreToolUse"}, "codex", "PreToolUse")
+        told = {**payload, "hook_event_name": "PermissionRequest"}
+        del told["tool_use_id"]
+        told["tool_input"] = {**told["tool_input"], "description": "May it?"}
+        for _ in range(2):  # registered twice
+            project.hook(told, "codex", "PermissionRequest")
+        project.hook({**payload, "tool_response": ""}, "codex")
+    for number in range(2):
+        found = json.loads(project.command("log", f"t{number}", "--json").stdout)
+        assert [each["event"] for each in found["events"]] == ["requested", "waiting", "ended"]
+
+
+@pytest.mark.parametrize("kind", ["transient", "test", "schema"])
+def test_what_must_not_be_repeated_is_not_whatever_its_class(project, harness, kind):
+    """`repeat: never` counts more than what the class of the failure would allow."""
+    project.trust(LIES + f"    class: {kind}\n    repeat: never\n")
+    text = Story(project, harness).call()[1].text
+    assert "do not repeat" in text and "again" not in text.partition("Do this now")[2]
+
+
+def test_a_refused_call_costs_an_attempt(project, harness):
+    """Who calls what rests over and over spends the session's attempts."""
+    project.trust(LIES + "policy: {session: 4, quarantine: {after: 2, ticks: 2}}\n")
+    story = Story(project, harness)
+    story.call("a")
+    story.call("b")
+    assert [story.call(name)[1] for name in "cd"] == [None, None]
+    assert "The refuted attempts that this session may have (4) are used up" in story.call("e")[1].text

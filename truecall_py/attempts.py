@@ -190,10 +190,7 @@ def made_good(one: Try, events: Sequence[Event], used: set[tuple[int, int]]) -> 
     if one.event is None:
         return False
     ways = set(one.data.get("alternatives", ())).union(*(row.get("alternatives", ()) for row in one.wrong))
-    for row in one.wrong or [{}]:
-        if not put_right(one.event, row, events, used):
-            break
-    else:
+    if all(put_right(one.event, row, events, used) or expected_since(one, row, events) for row in one.wrong or [{}]):
         return True
     for later in events:
         there = later.id > one.ended and later.event == ENDED and later.state == VERIFIED
@@ -201,6 +198,16 @@ def made_good(one: Try, events: Sequence[Event], used: set[tuple[int, int]]) -> 
             used.add((later.id, -1))
             return True
     return False
+
+
+def expected_since(one: Try, row: dict[str, Any], events: Sequence[Event]) -> bool:
+    """Whether the very same was expected of a later call by the same contract, and was there."""
+    wanted = (VERIFIED, row.get("expected"), contract_of(row))
+    return bool(wanted[1]) and any(
+        (each.get("state"), each.get("expected"), contract_of(each)) == wanted
+        for later in events if later.id > one.ended and later.event == ENDED
+        for each in later.data.get("verdicts", ())
+    )  # fmt: skip
 
 
 def concerns(one: Try, verdict: Verdict, mine: str) -> bool:

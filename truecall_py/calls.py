@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from truecall_py.ledger import ENDED, REFUSED, REQUESTED, SETTLED, WAITING
+from truecall_py.ledger import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, WAITING
 from truecall_py.memory import contract_of
 from truecall_py.records import record
 from truecall_py.types import FAILURE, LIE, REFUTED, SUCCESS, UNVERIFIED, VERIFIED
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from truecall_py.ledger import Event
 
 PENDING, RUNNING = "pending", "running"
-KINDS = (REQUESTED, WAITING, ENDED, REFUSED, SETTLED)
+KINDS = (REQUESTED, WAITING, ENDED, REFUSED, JUDGED, SETTLED)
 STATES = (REFUTED, UNVERIFIED, VERIFIED, PENDING, REFUSED, RUNNING)
 DECIDED = (VERIFIED, REFUTED, UNVERIFIED)
 SAME, OTHER, NOTHING = "same call", "other route", "nothing"
@@ -118,7 +118,8 @@ def asking(waiting: Event, groups: dict[tuple[str, str], list[Event]]) -> list[E
 def one(events: Sequence[Event]) -> Call:
     """The call that these events, all of one call, tell of."""
     last = {each.event: each for each in events}
-    asked, ended, refused, settled = (last.get(name) for name in (REQUESTED, ENDED, REFUSED, SETTLED))
+    asked, ended, refused = (last.get(name) for name in (REQUESTED, ENDED, REFUSED))
+    settled = last.get(SETTLED) or last.get(JUDGED)
     data = ended.data if ended else refused.data if refused else {}
     verdicts = list(data.get("verdicts", ())) if isinstance(data.get("verdicts", ()), (list, tuple)) else []
     if settled:
@@ -139,7 +140,11 @@ def one(events: Sequence[Event]) -> Call:
 def renewed(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
     """Verdicts with those that came later in the place of the ones they settle."""
     later = {mark(each): each for each in new if isinstance(each, dict)}
-    kept = [later.pop(mark(each), each) for each in old if isinstance(each, dict)]
+    kept = []
+    for each in old:
+        if isinstance(each, dict):
+            told = {name: each[name] for name in ("order", "form", "kind") if name in each}
+            kept.append({**told, **later.pop(mark(each), each)})
     return kept + list(later.values())
 
 

@@ -44,6 +44,19 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
     return plain
 
 
+def ways(contracts: Sequence[dict[str, Any]]) -> None:
+    """Names the tools of contracts that grant the same as alternatives of one that names none itself."""
+    for plain in contracts:
+        if plain.get("grants") and not plain.get("alternatives"):
+            own = plain.get("tool", ())
+            found = [
+                tool for other in contracts if other.get("grants") == plain["grants"]
+                for tool in other.get("tool", ()) if tool not in own and "*" not in tool and "?" not in tool
+            ]  # fmt: skip
+            if found:
+                plain["alternatives"] = list(dict.fromkeys(found))
+
+
 def looks_before(item: dict[str, Any], plain: dict[str, Any]) -> bool:
     """Whether a compiled check needs a look before the call: to be told at all, or to tell whether the call
     brought it about."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What belongs to a call, and so is listed as one.
-OF_CALLS = "event IN ('requested', 'ended', 'refused', 'settled')"
+OF_CALLS = "event IN ('requested', 'ended', 'refused', 'judged', 'settled')"
 PAGES = 250  # given back to the file system at a time
 
 

@@ -8,7 +8,7 @@ import os
 from truecall_py import places, sites
 from truecall_py.advice import ADVICE
 from truecall_py.codes import problem
-from truecall_py.compiled import code_files, compile_contract
+from truecall_py.compiled import code_files, compile_contract, ways
 from truecall_py.errors import ContractError
 from truecall_py.records import record
 from truecall_py.rules import RULES, Subject
@@ -53,6 +53,7 @@ def load(data: bytes, path: str) -> Loaded:
                 taken.add(plain["id"])
                 contracts.append(plain)
                 pinned.extend((plain["id"], file) for file in files)
+    ways(contracts)
     return Loaded(contracts, [each for each in found if each.severity != "error"], use, mode, pinned,
                   text.get("policy", {}))  # fmt: skip
 

@@ -74,6 +74,8 @@ def by_attempt(verdict: Verdict, trial: Trial | None) -> str:
             return PICK if any(outcome.candidates for outcome in verdict.outcomes) else REPLAN
         # One more than the budget: another route is the last thing to try, and it has a budget of its own.
         return OTHER_ROUTE if routes(verdict, trial) and budget.attempt == budget.retries + 1 else HAND_OVER
+    if verdict.repeat == "never":
+        return ""
     if budget.kind == TRANSIENT:
         return WAIT_AGAIN
     if budget.kind in (COMPILE, LINT, TEST):

@@ -9,6 +9,7 @@ import time
 from truecall_py.ledger import BATCH, ENDED, REFUSED, REQUESTED, WAITING, Event, Ledger, LedgerError
 from truecall_py.memory import (
     RESTS,
+    TOLD,
     Memory,
     Rest,
     Trial,
@@ -22,7 +23,7 @@ from truecall_py.memory import (
     turn_of,
     worst,
 )
-from truecall_py.types import ABSENT, LIE, REFUTED, VERIFIED
+from truecall_py.types import ABSENT, LIE, REFUTED, VERIFIED, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from truecall_py.contract import Contract
     from truecall_py.trust import Source
-    from truecall_py.types import ToolCall, Verdict
+    from truecall_py.types import Verdict
 
 
 EDITING = frozenset(("write", "edit", "delete"))
@@ -125,8 +126,23 @@ class Remembering:
 
     def waiting(self) -> None:
         """Notes that a person is asked to approve; what is asked about stands with the request itself."""
-        name = self.call.call_id or f"{turn_of(self.call)} {identity(self.call, self.memory.key)}"
-        self.ledger.add(self.event(WAITING, "", {}, name))
+        self.ledger.add(self.event(WAITING, "", {}, self.call.call_id or self.asked_about()))
+
+    def asked_about(self) -> str:
+        """The id of the call that waits: the last one of this turn with these arguments that was asked for and has
+        not ended; else a name of its own. The question may hold a description that the call does not."""
+        args = {name: value for name, value in self.call.args.items() if name != "description"}
+        plain = ToolCall(**{**self.call.__dict__, "args": args})
+        mine = {identity(each, self.memory.key) for each in (self.call, plain)}
+        turn, events = turn_of(self.call), self.memory.events
+        over = {each.call for each in events if each.event in (ENDED, REFUSED)}
+        waits = {each.call for each in events if each.event == WAITING}
+        asked = [
+            each.call for each in reversed(events)
+            if each.event == REQUESTED and each.turn == turn and each.identity in mine and each.call not in over
+        ]  # fmt: skip
+        # One that waits already is asked about by a second copy of this hook.
+        return next((each for each in asked if each not in waits), next(iter(asked), f"{turn} {min(mine)}"))
 
     def trials(self, verdicts: Sequence[Verdict], said: str, text: str) -> dict[int, Trial]:
         """Where each refuted verdict stands, by its place in `verdicts`."""
@@ -161,6 +177,8 @@ class Remembering:
         if first is not None and first.budget is not None:
             data["attempt"] = first.budget.attempt
             data["changed"] = list(first.changed) if first.changed is not None else None
+        first_told = next((row for row in rows if row.get("form") in TOLD), next(iter(rows), {}))
+        data |= {name: first_told[name] for name in ("order", "form", "kind") if first_told.get(name)}
         if self.call.kinds & EDITING:
             data["edits"] = True
         if self.stops:

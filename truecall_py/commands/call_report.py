@@ -12,7 +12,7 @@ import click
 from truecall_py import calls
 from truecall_py.calls import Call
 from truecall_py.commands.times import local, spoken
-from truecall_py.ledger import ENDED, REFUSED, REQUESTED, SETTLED, WAITING, Event
+from truecall_py.ledger import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, WAITING, Event
 from truecall_py.masking import harmless
 from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED
 
@@ -97,9 +97,9 @@ def happened(event: Event, call: Call) -> list[tuple[str, str]]:
         return [(at, "waited for the user's permission")]
     if event.event == REFUSED:
         return [(at, f"refused by truecall before it ran: {event.data.get('why', 'its route rests')}")]
-    if event.event == SETTLED:
-        by = event.data.get("by")
-        return [(at, f"settled{f' by {by}' if by else ''}: {NAMES.get(event.state, event.state)}")]
+    if event.event in (JUDGED, SETTLED):
+        by, word = event.data.get("by"), "settled" if event.event == SETTLED else "judged again"
+        return [(at, f"{word}{f' by {by}' if by else ''}: {NAMES.get(event.state, event.state)}")]
     if event.event != ENDED:
         return [(at, event.event)]
     took = f" after {spoken(call.ended - call.began)}" if call.began is not None and call.ended is not None else ""
