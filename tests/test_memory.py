@@ -590,6 +590,13 @@ def test_what_is_kept_of_a_call_says_what_the_agent_was_told(project, harness):
     assert (shown["order"], shown["form"], shown["class"]) == ("look then again", "replace", "other")
     assert (shown["attempt"], shown["changed"], shown["then"]["what"]) == (1, None, "same call")
     assert "order      look then again (replace, class other)" in project.command("log", "toolu_1").stdout
+    landed = json.loads(project.command("log", "toolu_2", "--json").stdout)
+    assert (landed["state"], landed["attempt"], landed["changed"]) == ("verified", 2, [])
+    for title in "bcd":
+        story.call(title)
+    why = project.command("last").stdout
+    assert "refused" in why and "rests      mcp__notes__save_note" in why and "contract   note-saved" in why
+    assert "found      nothing at" in why and "for        3 more ticks" in why
 
 
 def test_a_call_that_waits_for_a_person_is_the_one_that_was_asked_for(project):
@@ -626,3 +633,10 @@ def test_a_refused_call_costs_an_attempt(project, harness):
     story.call("b")
     assert [story.call(name)[1] for name in "cd"] == [None, None]
     assert "The refuted attempts that this session may have (4) are used up" in story.call("e")[1].text
+
+
+def test_waiting_may_be_raised_to_five(project):
+    """And no further: an agent that waits and asks again for ever is no use to anybody."""
+    for retries, code in ((5, 0), (6, 1)):
+        project.write(project.contract, LIES + f"policy: {{retries: {{transient: {retries}}}}}\n")
+        assert project.command("lint").returncode == code

@@ -13,7 +13,7 @@ from truecall_py.budgets import COMPILE, LINT, TEST, Budget
 from truecall_py.ledger import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
 from truecall_py.memory import EDITED, NOISE, TOLD, Trial, contract_of, current, filed, identity, kept_args, turn_of
 from truecall_py.records import record
-from truecall_py.standing import put_right
+from truecall_py.standing import opened, put_right
 from truecall_py.types import FAILURE, HONEST_FAILURE, LANDED, LIE, REFUTED, VERIFIED
 
 TYPE_CHECKING = False
@@ -147,12 +147,12 @@ def standing_tries(
 
 def edits(past: Sequence[Try], before: Sequence[Try], after: Sequence[Try], verdict: Verdict) -> bool:
     """Whether something was edited between two attempts: a file by its own tool, or what a command may change. What
-    failed, and another run that the same contract is about, edit nothing."""
+    failed or stands open, and another run that the same contract is about, edit nothing."""
     since, until = min(each.asked for each in before), min(each.asked for each in after)
     for each in past:
         if each.event is None or not since < each.ended < until or each in before or each in after:
             continue
-        if each.refused or each.event.state not in ("", VERIFIED) or each.data.get("reported") == FAILURE:
+        if each.refused or each.data.get("reported") == FAILURE or any(opened(row) for row in each.rows):
             continue
         if any(contract_of(row) == (filed(verdict.file), verdict.contract) for row in each.rows):
             continue

@@ -166,6 +166,26 @@ def after(call: Call, calls: Sequence[Call]) -> tuple[str, Call | None]:
     return NOTHING, None
 
 
+def attempt(call: Call, every: Sequence[Call]) -> tuple[int | None, Any]:
+    """Which attempt a call was, and what was changed since the one before (None: there was none). The hook counts
+    where something was refuted; of any other call it is told by those before it."""
+    if call.data.get("attempt") or not call.verdicts:
+        return call.data.get("attempt"), call.data.get("changed")
+    number, older = 1, None
+    for other in every:
+        if other.call == call.call or other.events[-1].id > call.first.id:
+            continue
+        if other.identity == call.identity:
+            number = 1 if other.state == VERIFIED else number + (other.corrected or other.state == REFUSED)
+        contracts = {contract_of(each) for each in other.verdicts}
+        if other.corrected and any(contract_of(each) in contracts for each in call.verdicts):
+            older = other
+    if older is None:
+        return number, None
+    names = {*older.args, *call.args}
+    return number, sorted(name for name in names if older.args.get(name) != call.args.get(name))
+
+
 def same_effect(call: Call, other: Call) -> bool:
     """Whether another call was about what this one did not bring about: it grants the same, a contract expects the
     very same of it, or it goes the way that the contract names."""

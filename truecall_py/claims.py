@@ -9,6 +9,7 @@ from truecall_py.facts import Facts
 from truecall_py.globs import fits
 from truecall_py.ledger import ENDED, REQUESTED
 from truecall_py.looks import watched
+from truecall_py.memory import filed
 from truecall_py.trust import changed_code
 from truecall_py.types import REFUTED, UNVERIFIED, Outcome, ToolCall
 from truecall_py.world import World
@@ -32,6 +33,11 @@ def names(contract: Contract, call: ToolCall) -> bool:
     return bool(call.kinds & set(plain.get("kind") or ())) or any(
         pattern == call.tool or fits(pattern, call.tool) for pattern in plain.get("tool") or ()
     )
+
+
+def known_by(contract: Contract) -> str:
+    """The name of a contract among those of all files."""
+    return f"{contract.id} of {filed(contract.file)}"
 
 
 def about_calls(contract: Contract) -> bool:
@@ -59,7 +65,7 @@ def asked_for(found: Sequence[Source], call: ToolCall, ends: float) -> dict[str,
     told: dict[str, bool | None] = {}
     for source in found:
         try:
-            told |= {each.id: stands_behind(each, call, ends) for each in source.at_stop() if about_calls(each)}
+            told |= {known_by(each): stands_behind(each, call, ends) for each in source.at_stop() if about_calls(each)}
         except TrustError:
             continue  # told at the stop
     return told
@@ -112,12 +118,13 @@ def found(contract: Contract, events: Sequence[Event] | None, mine: Sequence[Eve
     if events is None:
         return None
     calls = [each for each in mine if each.event == ENDED]
-    told = [each.data.get("stop", {}).get(contract.id) for each in calls]
+    name = known_by(contract)
+    told = [each.data.get("stop", {}).get(name) for each in calls]
     if True in told:
         return True
     ended = {each.call for each in calls}
     begun = any(each.event == REQUESTED and each.call not in ended and each.data.get("untold") for each in mine)
-    earlier = any(each.data.get("stop", {}).get(contract.id) for each in events if each.event == ENDED)
+    earlier = any(each.data.get("stop", {}).get(name) for each in events if each.event == ENDED)
     return None if None in told or begun or earlier else False
 
 

@@ -37,8 +37,10 @@ STATUS: Schema = {
 MATCHER: Schema = {"if": {"type": "object"}, "then": {"$ref": "#/$defs/matcher"}}
 
 
-RETRY: Schema = {"type": "integer", "minimum": 0, "maximum": 20}
-RETRIES: Schema = {"if": {"type": "array"}, "then": {"minItems": 2, "maxItems": 2, "items": RETRY}, "else": RETRY}
+def retries(most: int) -> Schema:
+    """A number of retries, or a range of them."""
+    one = {"type": "integer", "minimum": 0, "maximum": most}
+    return {"if": {"type": "array"}, "then": {"minItems": 2, "maxItems": 2, "items": one}, "else": one}
 
 
 def one_or_list(item: Schema, unique: bool = False) -> Schema:
@@ -165,7 +167,7 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
     "policy": ({"$ref": "#/$defs/policy"}, "a map of budgets"),
     "retries": (
         {"type": "object", "minProperties": 1, "additionalProperties": False,
-         "properties": dict.fromkeys(budgets.CLASSES, RETRIES)},
+         "properties": {**dict.fromkeys(budgets.CLASSES, retries(20)), budgets.TRANSIENT: retries(5)}},
         "a map from classes of failure to a number of retries, or [fewest, most]",
     ),
     "quarantine": (

@@ -72,7 +72,7 @@ def full(call: Call, every: list[Call]) -> None:
     if call.state == calls.RUNNING:
         row("", "no end was told: it runs, was denied, or the session ended")
     verdicts(call)
-    attempt(call)
+    attempt(call, every)
     what, other = calls.after(call, every)
     if call.corrected or call.state == REFUSED:
         row("then", next_words(call, what, other))
@@ -127,18 +127,30 @@ def verdicts(call: Call) -> None:
             wrapped("because" if each.get("state") == UNVERIFIED else "found", str(each["found"]))
 
 
-def attempt(call: Call) -> None:
+def attempt(call: Call, every: list[Call]) -> None:
     """Which attempt it was, what was another since the one before, and what the agent was ordered to do."""
-    number, changed = call.data.get("attempt"), call.data.get("changed")
+    number, changed = calls.attempt(call, every)
     if number:
         since = ""
         if isinstance(changed, (list, tuple)):
             what = f"changed: {', '.join(map(str, changed))}" if changed else "nothing changed"
             since = f"; since the attempt before, {what}"
         row("attempt", f"{number}{since}")
+    if call.state == REFUSED:
+        refused(call.data)
     if call.data.get("order"):
         kind = f", class {call.data['kind']}" if call.data.get("kind") else ""
         row("order", f"{call.data['order']} ({call.data.get('form', 'told')}{kind})")
+
+
+def refused(data: dict[str, Any]) -> None:
+    """Why a call was not let through: what rests, by which contract, over what, and what to use instead."""
+    ticks = data.get("ticks")
+    for name, value in (("rests", data.get("route")), ("for", f"{ticks} more ticks" if ticks else ""),
+                        ("contract", data.get("contract")), ("found", data.get("found")),
+                        ("instead", ", ".join(map(str, data.get("alternatives") or ())))):  # fmt: skip
+        if value:
+            row(name, str(value))
 
 
 def next_words(call: Call, what: str, other: Call | None) -> str:
@@ -165,6 +177,7 @@ def plain(call: Call, every: list[Call] | None = None) -> dict[str, Any]:
             for each in call.events
         ]
         what, other = calls.after(call, every)
+        found["attempt"], found["changed"] = calls.attempt(call, every)
         found["then"] = {"what": what, "call": other.call, "state": other.state or None} if other else {"what": what}
     return found
 
