@@ -407,8 +407,9 @@ def test_an_edit_that_failed_makes_no_new_attempt(project):
 
 
 def test_calls_side_by_side_are_one_attempt(project, harness):
-    """The agent had not heard of the first when it asked for the others; the call after them is the second."""
-    project.trust(LIES + "policy: {quarantine: {after: 0}}\n")
+    """The agent had not heard of the first when it asked for the others; the call after them is the second, and may be
+    made: they lied once."""
+    project.trust(LIES)
     args = {"title": "a", "body": "x"}
     payloads = [project.mcp(harness, args=args, tool_use_id=f"t{number}") for number in range(3)]
     for payload in payloads:

@@ -65,7 +65,8 @@ def asked_for(found: Sequence[Source], call: ToolCall, ends: float) -> dict[str,
     told: dict[str, bool | None] = {}
     for source in found:
         try:
-            told |= {known_by(each): stands_behind(each, call, ends) for each in source.at_stop() if about_calls(each)}
+            mine = [each for each in source.at_stop() if about_calls(each)]
+            told |= {known_by(each): stands_behind(each, call, ends) for each in mine}
         except TrustError:
             continue  # told at the stop
     return told

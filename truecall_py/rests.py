@@ -26,7 +26,10 @@ def resting(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[str, Res
     if not after or not ticks:
         return found
     lies: dict[str, int] = {}
+    asked = {each.call: place for place, each in enumerate(events) if each.event == REQUESTED}
+    last: dict[tuple[str, str], int] = {}  # where a call with these arguments lied last
     for index, rows in judged(events):
+        call = events[index]
         counted = set()  # a call lies once, however many contracts say so
         for row in rows:
             route = route_of(row)
@@ -38,6 +41,10 @@ def resting(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[str, Res
             if row.get("outcome") != LIE or route in counted:
                 continue
             counted.add(route)
+            twin = last.get((route, call.identity), -1) > asked.get(call.call, index)  # they ran side by side
+            last[route, call.identity] = index
+            if twin and call.identity:
+                continue
             lies[route] = lies.get(route, 0) + 1
             if lies[route] >= after:
                 lies[route] = 0
