@@ -32,13 +32,16 @@ def test_every_figure_is_the_one_that_the_ledger_holds(project: Any) -> None:
     """False claims over claims, the unknown, would-have-blocked, tools, contracts, and what corrections led to."""
     scene(project.state)
     found = stats(project)
-    assert set(found) == {"since", "sessions", "calls", "judged", "refused", "claims", "observe", "tools", "contracts",
-                          "retries", "after"}  # fmt: skip
+    assert set(found) == {"since", "sessions", "calls", "judged", "refused", "claims", "observe", "tools", "outcomes",
+                          "contracts", "retries", "after"}  # fmt: skip
     assert (found["sessions"], found["calls"], found["judged"], found["refused"]) == (2, 12, 9, 1)
     assert found["claims"] == {"judged": 9, "false": 4, "not_told": 1, "rate": 0.4444}
     assert found["observe"] == {"would_have_blocked": 1}
     assert found["after"] == {"same_call": 1, "other_route": 1, "nothing": 2}
     assert by(found["tools"], "tool")[NOTE] == {"tool": NOTE, "calls": 4, "refuted": 3, "unverified": 0, "lies": 3}
+    assert by(found["outcomes"], "tool")["Bash"] == {
+        "tool": "Bash", "lie": 1, "refuted": 0, "unverified": 1, "pending": 0, "verified": 2,
+    }  # fmt: skip
     assert by(found["contracts"], "contract")["trial"]["would_block"] == 1
     assert by(found["contracts"], "contract")["up"] == {
         "contract": "up", "verdicts": 2, "refuted": 0, "unverified": 1, "lies": 0, "would_block": 0,

@@ -4,8 +4,9 @@ what agents did after a correction. Counts; words nothing and judges nothing."""
 from __future__ import annotations
 
 from truecall_py import calls
-from truecall_py.calls import NOTHING, OTHER, SAME
+from truecall_py.calls import NOTHING, OTHER, PENDING, SAME
 from truecall_py.ledger import REFUSED
+from truecall_py.sequels import Sequels
 from truecall_py.types import LIE, REFUTED, UNVERIFIED, VERIFIED
 
 TYPE_CHECKING = False
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from truecall_py.calls import Call
 
 Row = dict[str, int]
+# How a judged call stands; each stands in one way only.
+OUTCOMES = (LIE, REFUTED, UNVERIFIED, PENDING, VERIFIED)
 LED = {VERIFIED: "landed", REFUTED: "refuted again"}  # else: open
 
 
@@ -26,12 +29,14 @@ class Figures:
         self.sessions = self.calls = self.judged = self.refused = self.would_block = 0
         self.claims = {"judged": 0, "false": 0, "not told": 0}
         self.tools: dict[str, Row] = {}
+        self.outcomes: dict[str, Row] = {}
         self.contracts: dict[str, Row] = {}
         self.retries: dict[str, Row] = {}
         self.after = {SAME: 0, OTHER: 0, NOTHING: 0}
 
-    def session(self, every: Sequence[Call]) -> None:
-        """Adds the calls of one session."""
+    def session(self, every: Sequence[Call], followed: Sequels | None = None) -> None:
+        """Adds the calls of one session; `followed` are their sequels, if they are known already."""
+        followed = followed or Sequels(every)
         self.sessions += 1
         for call in every:
             self.calls += 1
@@ -40,7 +45,7 @@ class Figures:
                 self.judged += 1
                 self.call(call)
             if call.corrected:
-                self.correction(call, *calls.after(call, every))
+                self.correction(call, *followed.next(call))
 
     def call(self, call: Call) -> None:
         lie = calls.lied(call)
@@ -50,6 +55,8 @@ class Figures:
             self.claims["false"] += lie
             self.claims["not told"] += not lie and UNVERIFIED in states
         add(self.tools, call.tool, calls=1, refuted=REFUTED in states, unverified=UNVERIFIED in states, lies=lie)
+        stands = LIE if lie else call.state
+        add(self.outcomes, call.tool, **{name: name == stands for name in OUTCOMES})
         for each in call.verdicts:
             state, observed = each.get("state"), each.get("mode") == "observe"
             add(self.contracts, str(each.get("contract", "")), verdicts=1, refuted=state == REFUTED,
@@ -74,8 +81,8 @@ class Figures:
             "claims": {"judged": judged, "false": self.claims["false"], "not_told": self.claims["not told"],
                        "rate": round(self.claims["false"] / judged, 4) if judged else None},
             "observe": {"would_have_blocked": self.would_block},
-            "tools": rows("tool", self.tools), "contracts": rows("contract", self.contracts),
-            "retries": rows("class", self.retries),
+            "tools": rows("tool", self.tools), "outcomes": rows("tool", self.outcomes),
+            "contracts": rows("contract", self.contracts), "retries": rows("class", self.retries),
             "after": {key(name): count for name, count in self.after.items()},
         }  # fmt: skip
 
