@@ -504,6 +504,15 @@ MUTANTS = (
     Mutant("stop: a doubt takes a refutation back", P + "stopping.py",
            '        if before.get("state") == REFUTED and verdict.state == UNVERIFIED:', "        if False:",
            "tests/test_stopping.py"),
+    Mutant("report: text is not escaped", P + "commands/page/markup.py", "    return Markup(html.escape(plain))",
+           "    return Markup(plain)", "tests/test_report.py"),
+    Mutant("report: hidden letters stay hidden", P + "commands/page/markup.py", "harmless(piece) for piece", "piece for piece",
+           "tests/test_report.py"),
+    Mutant("report: a foreign file is overwritten", P + "commands/report.py", "    if not ours:", "    if False:",
+           "tests/test_report.py"),
+    Mutant("report: a second try that is refuted ends what followed", P + "sequels.py",
+           "if other.state == VERIFIED and settlement(other) is None:", "if settlement(other) is None:",
+           "tests/test_report.py"),
 )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "last": "Why was the agent stopped? The newest refuted call, with its evidence.",
     "log": "List what the hook was told, or show one call in full.",
     "stats": "Count false claims, and what agents did after a correction.",
+    "report": "Write a page that shows it all, for people to look at.",
     "off": "Switch truecall off for a while.",
     "on": "Switch it on again.",
 }
