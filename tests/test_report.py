@@ -268,6 +268,20 @@ def test_hidden_letters_are_written_out(project: Any) -> None:
     assert "\\u202egnirts desrever" in text and "\\x1b[2J" in text and "\\u200bhidden" in text
 
 
+def test_marks_are_not_piled_up(project: Any) -> None:
+    """Hundreds of accents on one letter would be painted over other calls; after a few they are only counted."""
+    hostile(project.state)
+    text = written(project).text
+    assert "e" + "\u0301" * markup.MARKS + "[" in text and "\u0301" * (markup.MARKS + 1) not in text
+    assert markup.text("e" + "\u0301" * 400 + "!") == "e" + "\u0301" * markup.MARKS + f"[{400 - markup.MARKS} marks]!"
+    assert markup.text("Việt Nam नमस्ते שָׁלוֹם") == "Việt Nam नमस्ते שָׁלוֹם"
+
+
+def test_what_is_left_out_is_counted() -> None:
+    """A text of a megabyte says how much of it is missing."""
+    assert f"[... {(1 << 20) - markup.LONGEST} bytes left out ...]" in markup.text("x" * (1 << 20))
+
+
 def test_a_megabyte_is_cut(project: Any) -> None:
     """A text of any length takes a few lines, and the page says that letters are missing."""
     hostile(project.state)

@@ -5,10 +5,12 @@ page."""
 from __future__ import annotations
 
 import html
+import unicodedata
 
-from truecall_py.masking import harmless, shortened, window
+from truecall_py.masking import harmless, shortened
 
 LONGEST = 1200  # bytes of one text; a ledger keeps a third of that
+MARKS = 6  # on one letter; no script needs more
 VOID = frozenset(("meta", "rect", "line", "path"))
 TAGS = VOID | frozenset((
     "html", "head", "title", "style", "body", "header", "main", "footer", "nav", "section", "article", "figure",
@@ -33,11 +35,27 @@ def text(value: object, most: int = LONGEST) -> Markup:
     a surrogate pair too), and every character escaped that could be more than text."""
     plain = str(value)
     if len(plain) > most // 4:
-        plain = shortened(window(plain, most), most)
+        plain = shortened(plain, most)
     if not (plain.isascii() and plain.isprintable()):
         # A tag is disarmed by escaping, and stays readable so: `harmless` sees no `<` with what follows it.
-        plain = "<".join(harmless(piece) for piece in plain.split("<"))
+        plain = "<".join(harmless(piece) for piece in flat(plain).split("<"))
     return Markup(html.escape(plain))
+
+
+def flat(plain: str) -> str:
+    """A text whose marks stay in their line: piled on one letter, they would be painted over what stands around."""
+    made: list[str] = []
+    run = 0
+    for character in plain + " ":
+        if unicodedata.category(character) in ("Mn", "Me"):
+            run += 1
+        else:
+            if run > MARKS:
+                made.append(f"[{run - MARKS} marks]")
+            run = 0
+        if run <= MARKS:
+            made.append(character)
+    return "".join(made[:-1])
 
 
 def join(*parts: object, between: str = "") -> Markup:

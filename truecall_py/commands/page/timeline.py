@@ -60,7 +60,7 @@ class Timeline:
         parts: list[object] = []
         for name, word in findings.WORDS.items():
             if name in found:
-                parts += [tag("span", f"{found.count(name)} {word}", class_=f"badge {plots.tone(name)}"), " "]
+                parts += [tag("span", f"{word} {found.count(name)}", class_=f"badge {plots.tone(name)}"), " "]
         return parts
 
     def left_out(self) -> Markup | None:
