@@ -160,8 +160,8 @@ def test_the_timeline_tells_of_each_state(project: Any) -> None:
     for words in (
         "waited for the user's permission", "no end was told: it runs, was denied, or the session ended",
         "ended after 1.5 s, reported success", "judged in 20 ms", "settled by stop: verified", "refused by truecall before it ran",
-        "looked at again at the stop: refuted", "The agent stopped, and was held once: 1 verdict stood open",
-        "Judged at the stop: tests-passed refuted", "Stops held 1 of 1", "1, with changed title since the one before",
+        "judged again by stop: refuted", "The agent stopped, and was held once: 1 verdict stood open",
+        "Judged at the stop: tests-passed refuted", "Stops held 1 of 1", "1, with changed title since the one before", f"rests {NOTE}", "instead Write",
     ):  # fmt: skip
         assert words in text, words
 

@@ -3,6 +3,7 @@ went out, what followed. Words and nothing else; whatever the ledger holds is qu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from truecall_py import calls, policy
@@ -122,9 +123,21 @@ def correction(call: Call) -> Markup | None:
     return text("that it is not done, or may not be") if call.told else None
 
 
-def attempt(call: Call) -> str | None:
+def refused(call: Call) -> list[Markup]:
+    """The rows that tell why a call was not let through: what rests, over what, and what to use instead."""
+    rows: list[Markup] = []
+    if call.state == REFUSED:
+        for name, key in (("rests", "route"), ("contract", "contract"), ("found", "found")):
+            rows += fact(name, data(call.data[key])) if call.data.get(key) else []
+        other = call.data.get("alternatives")
+        if isinstance(other, list) and other:
+            rows += fact("instead", join(*(data(each, 200) for each in other[:ARGUMENTS]), between=", "))
+    return rows
+
+
+def attempt(call: Call, every: Sequence[Call]) -> str | None:
     """Which attempt it was and what was another since the one before."""
-    number, changed = call.data.get("attempt"), call.data.get("changed")
+    number, changed = calls.attempt(call, every)
     if not number:
         return None
     if not isinstance(changed, list):

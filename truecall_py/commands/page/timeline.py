@@ -14,7 +14,7 @@ from truecall_py.commands.page import findings, plots
 from truecall_py.commands.page.findings import fact
 from truecall_py.commands.page.markup import Markup, data, join, tag
 from truecall_py.commands.times import local, spoken
-from truecall_py.ledger import JUDGED, REFUSED, STOP, Event
+from truecall_py.ledger import REFUSED, STOP, Event
 from truecall_py.sequels import Sequels
 from truecall_py.types import VERIFIED
 
@@ -32,7 +32,6 @@ class Timeline:
         self.shown = chosen(every, room)
         self.places = {each.call: f"c{first + place}" for place, each in enumerate(self.shown)}
         self.stops = [each for each in events if each.event == STOP]
-        self.judged = [each for each in events if each.event == JUDGED and each.call in self.places]
 
     def markup(self, followed: Sequels) -> Markup:
         began, ended = self.every[0].at, max(sequels.over(each) for each in self.every)
@@ -86,8 +85,9 @@ class Timeline:
         facts += findings.arguments(each)
         for moment, said in self.states(each):
             facts += fact(moment or "", said)
-        if number := findings.attempt(each):
+        if number := findings.attempt(each, self.every):
             facts += fact("attempt", number)
+        facts += findings.refused(each)
         if each.corrected and (told := findings.correction(each)):
             facts += fact("told", told)
         if each.corrected or each.state == REFUSED or sequels.opened(each):
@@ -97,21 +97,11 @@ class Timeline:
         return tag("li", tag("details", line, inside), class_=plots.tone(name), id=self.places[each.call])
 
     def states(self, call: Call) -> list[tuple[str, str]]:
-        """(time of day, what happened) in order, the end of what was pending too."""
-        told = [
-            (event.at, row)
-            for event in call.events
-            if event.event != JUDGED
-            for row in call_report.happened(event, call)
-        ]
-        for event in self.judged:
-            if event.call == call.call:
-                state = findings.WORDS.get(event.state, event.state)
-                said = f"looked at again at the {event.data.get('by') or 'end'}: {state}"
-                told.append((event.at, (local(event.at).split()[1], said)))
+        """(time of day, what happened) in order."""
+        told = [row for event in call.events for row in call_report.happened(event, call)]
         if call.state == calls.RUNNING:
-            told.append((float("inf"), ("", "no end was told: it runs, was denied, or the session ended")))
-        return [row for _, row in sorted(told, key=lambda each: each[0])]
+            told.append(("", "no end was told: it runs, was denied, or the session ended"))
+        return told
 
 
 def day(at: float) -> str:
