@@ -3,6 +3,7 @@ stays small, and where it is written. How it looks and behaves is for `test_repo
 
 from __future__ import annotations
 
+import ast
 import base64
 import hashlib
 import json
@@ -19,8 +20,8 @@ from conftest import ROOT
 from ledgers import NOTE, call, scene, verdict
 from test_stats import stats
 
-from truecall_py import calls, sequels
-from truecall_py.commands.page import account, markup, style
+from truecall_py import calls, policy, sequels
+from truecall_py.commands.page import account, findings, markup, style
 from truecall_py.ledger import ENDED, JUDGED, REQUESTED, SETTLED, STOP, Event, Ledger
 from truecall_py.sequels import Sequels, Waits
 
@@ -164,6 +165,36 @@ def test_the_timeline_tells_of_each_state(project: Any) -> None:
         "Judged at the stop: tests-passed refuted", "Stops held 1 of 1", "1, with changed title since the one before", f"rests {NOTE}", "instead Write",
     ):  # fmt: skip
         assert words in text, words
+
+
+def test_a_session_of_the_real_hook_is_told(project: Any) -> None:
+    """A lie, the second try that lands, and a lie at which the agent is held, as the hook itself wrote them down."""
+    project.trust()
+    for number, title in enumerate("aab"):
+        told = project.mcp(args={"title": title, "body": "hello"}, tool_use_id=f"toolu_{number}")
+        asked = {**told, "hook_event_name": "PreToolUse"}
+        del asked["tool_response"]
+        assert project.hook(asked, event="PreToolUse").form == "silent"
+        if number == 1:
+            project.write("notes/a.md", "hello")
+        assert project.hook(told).form == ("silent" if number == 1 else "replace")
+    stop = {**asked, "hook_event_name": "Stop", "stop_hook_active": False}
+    assert project.hook(stop, event="Stop").json["decision"] == "block"
+    text = written(project).text
+    for words in (
+        "False claims of success 2 of 3", "Corrections put right 1 of 2", "Stops held 1 of 1", "put right after", "not put right",
+        f"found nothing at {project.root}/notes/b.md", "told to look whether it is there, and only then again, in place of",
+        "attempt 2, with nothing changed since the one before", "The agent stopped, and was held once: 1 verdict stood open",
+    ):  # fmt: skip
+        assert words in text, words
+
+
+def test_every_order_has_words() -> None:
+    """Whatever the policy orders is a sentence on the page, not a name of ours."""
+    assigned = (node for node in ast.parse(read(policy.__file__)).body if isinstance(node, ast.Assign))
+    names = {each.id for node in assigned for each in ast.walk(node.targets[0]) if isinstance(each, ast.Name)}
+    orders = {getattr(policy, name) for name in names if isinstance(getattr(policy, name), str)}
+    assert orders - {policy.SILENT, policy.APPEND, policy.REPLACE, policy.OBSERVE} == set(findings.ORDERS)
 
 
 def test_since_and_session_choose(project: Any) -> None:

@@ -31,6 +31,7 @@ ORDERS = {
     policy.NOTHING_NEW: "to look: nothing was changed by it", policy.OTHER_ROUTE: "to take another route",
     policy.WAIT_AGAIN: "to wait, and then to make the same call again", policy.FIX_AGAIN: "to fix it, and then again",
     policy.MEND_FORM: "to mend the arguments", policy.PICK: "to pick one of the candidates",
+    policy.REPLAN: "to plan anew: it is not there",
     policy.HAND_OVER: "to stop this step and hand it to the user",
 }  # fmt: skip
 FORMS = {
