@@ -5,7 +5,8 @@
 Each row is a real process that does what the hook does beside its other work: opens the ledger, reads its session
 (`Memory`, what rests, where a call stands) and adds one event; the processes alternate, the figure is the median, as
 a ratio to a bare interpreter. The large ledger holds `--events` events in many sessions; the long session has 5,000.
-`--check` ends with 1 where the large ledger, or the long session, costs more than 1.2 times the small one.
+A stop reads more of its session, in both ledgers of the long one. `--check` ends with 1 where the large ledger, or
+the long session, costs more than 1.2 times the small one.
 """
 
 from __future__ import annotations
@@ -32,15 +33,35 @@ sys.path.append(sys.argv[1])
 from truecall_py import hook
 from truecall_py.ledger import Event, Ledger
 from truecall_py.memory import Memory
+from truecall_py.sessions import begun_anew
 import os, time
 memory = Memory(Ledger(sys.argv[2]), sys.argv[3], {})
+begun_anew(sys.argv[2], sys.argv[3], memory.key)
 memory.resting()
 memory.ledger.add(Event(sys.argv[3], sys.argv[4], "ended", time.time(), "claude-code", "t", "", "Bash", "i" * 32,
                         "verified", {"args": {"command": "make"}, "reported": "success"}))
 os._exit(0)
 """
-WITHOUT = HOOK.split("memory = ")[0].replace("from truecall_py.memory import Memory\n", "").replace(
-    "from truecall_py.ledger import Event, Ledger\n", "") + "os._exit(0)"  # fmt: skip
+LEDGERS = ("from truecall_py.memory import Memory\n", "from truecall_py.ledger import Event, Ledger\n",
+           "from truecall_py.sessions import begun_anew\n")  # fmt: skip
+WITHOUT = HOOK.split("memory = ")[0] + "os._exit(0)"
+for each in LEDGERS:
+    WITHOUT = WITHOUT.replace(each, "")
+STOP = """
+import sys
+sys.path.append(sys.argv[1])
+from truecall_py.ledger import Event, Ledger
+from truecall_py.standing import held_before, of_turn, standing
+from truecall_py.stopping import MANY
+from truecall_py.types import Stop
+import os, time
+ledger, stop = Ledger(sys.argv[2]), Stop("claude-code", "Stop", sys.argv[3], "t1")
+events = ledger.session(sys.argv[3], MANY)
+standing(events, of_turn(events, stop), {})
+held_before(events, stop)
+ledger.add(Event(sys.argv[3], sys.argv[4], "stop", time.time(), "claude-code", "t1"))
+os._exit(0)
+"""
 
 
 def call(session: str, number: int, at: float) -> tuple[Event, ...]:
@@ -116,6 +137,8 @@ def main() -> int:
             "small ledger, 250 events": Row(HOOK, small, SHORT),
             "large ledger, 250 events": Row(HOOK, large, SHORT),
             "large ledger, 5,000 events": Row(HOOK, large, LONG),
+            "small ledger, stop": Row(STOP, small, LONG),
+            "large ledger, stop": Row(STOP, large, LONG),
         }
         for _ in range(options.starts + 1):
             for row in rows.values():
@@ -129,7 +152,8 @@ def main() -> int:
     print()
     for one, other in (("large ledger, new session", "small ledger, new session"),
                        ("large ledger, 250 events", "small ledger, 250 events"),
-                       ("large ledger, 5,000 events", "small ledger, 250 events")):  # fmt: skip
+                       ("large ledger, 5,000 events", "small ledger, 250 events"),
+                       ("large ledger, stop", "small ledger, stop")):  # fmt: skip
         ratio = rows[one].median / rows[other].median
         failed |= ratio > BOUND
         print(f"{'ok ' if ratio <= BOUND else 'NOT'} {one}: {ratio:.2f} x {other} (bound {BOUND})")

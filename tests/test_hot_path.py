@@ -35,7 +35,8 @@ LEDGER = {
     "_sqlite3", "_functools", "_operator", "_collections", "collections", "functools", "itertools", "keyword",
     "operator", "reprlib", "types", "_sha256", "_sha2",
     "truecall_py.ledger", "truecall_py.memory", "truecall_py.remembering", "truecall_py.budgets",
-    "truecall_py.notices", "truecall_py.digest", "truecall_py.masking",
+    "truecall_py.notices", "truecall_py.digest", "truecall_py.masking", "truecall_py.secrecy",
+    "truecall_py.sessions",
 }  # fmt: skip
 CODEX = {"truecall_py.harnesses.codex", "truecall_py.harnesses.patch"}
 # What the adapters of the other clients share, beside their own module.
@@ -48,7 +49,7 @@ JUDGED = {
     "truecall_py.judging", "truecall_py.engine", "truecall_py.looks", "truecall_py.checks",
     "truecall_py.checks.file_exists", "truecall_py.checks.nearest", "truecall_py.checks.outcomes",
     "truecall_py.checks.worktree", "truecall_py.facts", "truecall_py.matchers", "truecall_py.template",
-    "truecall_py.masking",  # the expected text is quoted in the outcome
+    "truecall_py.masking", "truecall_py.secrecy",  # the expected text is quoted in the outcome
     "truecall_py.snapshots", "truecall_py.digest",  # was it there before the call?
 }  # fmt: skip
 TOLD = {"truecall_py.attempts", "truecall_py.policy", "truecall_py.wording", "truecall_py.standing", "truecall_py.unsettled"}

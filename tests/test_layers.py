@@ -10,13 +10,13 @@ from truecall_py.places import PACKAGE
 
 # From the ground up: a module imports from its own layer and the ones before it.
 LAYERS = (
-    ("types", "records", "errors", "fields", "wire", "globs", "masking", "digest", "places", "__init__",
+    ("types", "records", "errors", "fields", "wire", "globs", "secrecy", "masking", "digest", "places", "__init__",
      "registration", "atomic", "settings", "validity", "entries", "switch"),
     ("regex", "program", "process", "processes", "network", "listeners", "databases", "slow", "snapshots", "world", "repository", "remotes"),
     ("matchers", "template", "shell", "shell_words", "shell_grammar", "shell_pieces", "shell_course", "shell_calls", "shell_aftermath",
      "shell_patterns", "shell_matching", "runs",
      "transcript", "facts", "budgets", "contract", "contract_fields", "checks"),
-    ("looks", "engine", "beforehand", "trust", "ledger", "memory", "attempts", "rests", "standing", "claims", "unsettled", "history", "calls", "figures",
+    ("looks", "engine", "beforehand", "trust", "ledger", "memory", "attempts", "rests", "standing", "claims", "unsettled", "sessions", "history", "calls", "figures",
      "sequels", "operations"),
     ("codes", "yamltext", "yamlwriting", "grammar", "structure", "sites", "timing", "rules", "backtracking", "advice", "compiled", "loader"),
     ("pinning", "backups", "changes", "codex_trust"),

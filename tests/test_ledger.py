@@ -331,7 +331,7 @@ def test_a_full_disk_is_told_and_loses_nothing(state: str) -> None:
     assert done.returncode == 0 and "ledger cannot" in done.stdout, done
     number = int(done.stdout.split()[0])
     one = Ledger(state)
-    assert number > 10 and len(one.session("s", 9999)) == number
+    assert number > 5 and len(one.session("s", 9999)) == number
     assert one.add(ended("later")) == [True] and one.query("PRAGMA integrity_check") == [("ok",)]
 
 
@@ -418,6 +418,56 @@ def test_what_was_refuted_long_ago_is_found(state: str) -> None:
     assert "events_refuted" in str(plan)
 
 
+def test_the_same_call_is_found_in_any_session(state: str) -> None:
+    """By its identity, without a walk through the ledger."""
+    one = Ledger(state)
+    one.add(*(ended(f"c{number}", f"s{number}", identity=f"{number % 7:032}") for number in range(70)))
+    sql = "SELECT session FROM events WHERE identity = ? AND event = 'ended' ORDER BY id DESC LIMIT 3"
+    assert [row[0] for row in one.query(sql, (f"{3:032}",))] == ["s66", "s59", "s52"]
+    plan = str(one.query(f"EXPLAIN QUERY PLAN {sql}", ("x",)))
+    assert "events_identity" in plan and "SCAN" not in plan and "TEMP B-TREE" not in plan
+
+
+def old_ledger(state: str, version: int, events: int) -> None:
+    """A ledger as an earlier version left it, with events in it."""
+    os.makedirs(state)
+    db = ledger.driver().connect(path(state), isolation_level=None)
+    db.execute("PRAGMA journal_mode=WAL")
+    for number, script in enumerate(MIGRATIONS[:version], 1):
+        db.executescript(script)
+        db.execute(f"PRAGMA user_version={number}")
+    db.execute("INSERT INTO keys VALUES ('identity', ?)", (b"k" * 32,))
+    db.execute("BEGIN")
+    db.executemany(ledger.INSERT, (("old", f"o{number}", ENDED, 1.0, "", "", "", "", f"{number:032}", "", "{}")
+                                   for number in range(events)))  # fmt: skip
+    db.execute("COMMIT")
+    db.close()
+    os.chmod(path(state), 0o600)
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_many_bring_it_up_at_once(state: str, version: int) -> None:
+    """Hooks of the new version find an old ledger, all in one moment: each writes its event, none is lost, the schema
+    is that of a new one."""
+    old_ledger(state, version, 3000)
+    code = (
+        "import time\ntime.sleep(max(0, float(sys.argv[3]) - time.time()))\n"
+        "Ledger(sys.argv[2]).add(Event('s', sys.argv[4], 'ended', 1.0)); os._exit(0)"
+    )
+    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger import *\n"
+    begin = str(time.time() + 1.0)
+    every = [
+        subprocess.Popen([sys.executable, "-c", head + code, ROOT, state, begin, f"c{number}"], stderr=subprocess.PIPE)
+        for number in range(12)
+    ]  # fmt: skip
+    ends = [(each.communicate(timeout=30)[1], each.returncode) for each in every]
+    assert {code for _, code in ends} == {0}, ends
+    one, today = Ledger(state), Ledger(os.path.join(state, "today"))
+    schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
+    assert one.query(schema) == today.query(schema) and one.version() == len(MIGRATIONS)
+    assert len(one.session("s")) == 12 and len(one.session("old", 9999)) == 3000 and one.key() == b"k" * 32
+
+
 def test_pruning_forgets_whole_sessions(state: str) -> None:
     """A session that was used since stays whole; of the others not a byte is left in any file."""
     one = Ledger(state)
@@ -454,18 +504,5 @@ def test_torture(more: list[str]) -> None:
     kills = "20" if not more else "6"
     done = subprocess.run([sys.executable, TORTURE, "--procs", "6", "--kills", kills, *more],
                           capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
-    if more and "nothing was acknowledged" not in done.stdout and "lost although" in done.stdout and not wired():
-        pytest.skip("the hook does not write to the ledger yet")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "nothing lost, nothing twice" in done.stdout
-
-
-def wired() -> bool:
-    """Whether any module on the way of a call opens the ledger."""
-    package = os.path.join(ROOT, "truecall_py")
-    for name in os.listdir(package):
-        if name.endswith(".py") and name not in ("ledger.py", "history.py"):
-            with open(os.path.join(package, name), encoding="utf-8") as file:
-                if "Ledger(" in file.read():
-                    return True
-    return False

@@ -313,6 +313,26 @@ def test_secrets_are_not_kept(project, harness):
     assert b"hunter2" not in data and b"ghp_0123" not in data and b"[masked]" in data
 
 
+def test_what_a_check_quotes_is_masked_too(project, harness):
+    """A finding names the place and quotes the value: neither the ledger nor the agent gets the secret."""
+    project.write(".env", "DB_PASSWORD=hunter2old\n")
+    project.trust('version: 1\ncontracts:\n  - id: set\n    tool: mcp__env__set\n    post:\n'
+                  '      - value: {file: "{{project}}/.env", path: DB_PASSWORD, is: "{{args.password}}"}\n')  # fmt: skip
+    answer = project.hook(project.mcp(harness, "mcp__env__set", args={"password": "hunter3 new"}), harness)
+    assert "DB_PASSWORD" in answer.text and "hunter" not in answer.text + answer.notice
+    ((_, told),) = events(project)
+    assert "hunter" not in json.dumps(told) and told["verdicts"][0]["state"] == "refuted"
+
+
+def test_a_masked_argument_that_changed_is_named(project, harness):
+    """Two passwords look alike once they are masked; the calls are two, and it is not said that nothing changed."""
+    project.trust(LIES)
+    for number, word in enumerate(("hunter2", "hunter3")):
+        args = {"title": "a", "body": "hello", "password": word}
+        answer = project.hook(project.mcp(harness, args=args, tool_use_id=f"t{number}"), harness)
+    assert "attempt 1 of 2 for this call; changed since the attempt before: password" in answer.text
+
+
 def test_store_none_keeps_no_content(project, harness):
     """A contract may say that nothing of its calls is kept but that they were made and what came of them."""
     project.trust(LIES.replace("    post:", "    store: none\n    post:"))

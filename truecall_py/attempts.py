@@ -11,7 +11,7 @@ from __future__ import annotations
 from truecall_py import budgets
 from truecall_py.budgets import COMPILE, LINT, TEST, Budget
 from truecall_py.ledger import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
-from truecall_py.memory import EDITED, NOISE, TOLD, Trial, contract_of, current, filed, identity, kept_args, turn_of
+from truecall_py.memory import EDITED, NOISE, TOLD, Trial, contract_of, current, filed, kept_args, partial, turn_of
 from truecall_py.records import record
 from truecall_py.standing import opened, put_right
 from truecall_py.types import FAILURE, HONEST_FAILURE, LANDED, LIE, REFUTED, VERIFIED
@@ -107,7 +107,7 @@ def one_batch(one: Try, other: Try, batches: Sequence[int]) -> bool:
 def trial(memory: Memory, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
     """Where a refuted call stands. Raises LedgerError."""
     events = memory.before(call)
-    past, mine = tries(events), identity(call, memory.key)
+    past, mine = tries(events), memory.identity(call)
     asked = next((each.id for each in events if each.event == REQUESTED and each.call == call.call_id), NOW)
     batches = [each.id for each in events if each.event == BATCH]
     kind = budgets.kind_of(verdict, said, text)
@@ -120,7 +120,7 @@ def trial(memory: Memory, call: ToolCall, verdict: Verdict, said: str, text: str
     most = int(memory.policy.get("session", budgets.SESSION))
     budget = Budget(kind, attempt, allowed, spent(past, events, batches) + (not honest), most)
     earlier = [each for each in past if each not in series[-1] and each.failed and concerns(each, verdict, mine)]
-    return Trial(budget, changed(call, earlier, edited), history(counted, earlier))
+    return Trial(budget, changed(call, mine, earlier, edited), history(counted, earlier))
 
 
 def of(past: Sequence[Try], identity: str) -> list[Try]:
@@ -221,7 +221,7 @@ def concerns(one: Try, verdict: Verdict, mine: str) -> bool:
     )
 
 
-def changed(call: ToolCall, earlier: Sequence[Try], edited: bool) -> tuple[str, ...] | None:
+def changed(call: ToolCall, mine: str, earlier: Sequence[Try], edited: bool) -> tuple[str, ...] | None:
     """What is another since the attempt before: the names of arguments, and whether something was edited; None where
     there was none, or nobody knows its arguments."""
     if not earlier:
@@ -231,6 +231,8 @@ def changed(call: ToolCall, earlier: Sequence[Try], edited: bool) -> tuple[str, 
         return None
     noise = NOISE if "shell" in call.kinds else frozenset()
     names = sorted(name for name in {*older, *now} - noise if older.get(name) != now.get(name))
+    if not names and earlier[-1].event is not None and earlier[-1].event.identity != mine:
+        names = sorted(name for name, text in now.items() if partial(text))  # it is in what is masked or cut
     return (*names, EDITED) if edited else tuple(names)
 
 

@@ -116,8 +116,6 @@ def claimed(claims: Sequence[str], stop: Stop, world: World) -> bool:
 def found(contract: Contract, events: Sequence[Event] | None, mine: Sequence[Event]) -> bool | None:
     """Whether a call that the contract asks for was made; None where that cannot be told: it may still run, was made
     before anybody asked for it, or in an earlier turn, of which the message may speak."""
-    if events is None:
-        return None
     calls = [each for each in mine if each.event == ENDED]
     name = known_by(contract)
     told = [each.data.get("stop", {}).get(name) for each in calls]
@@ -125,8 +123,8 @@ def found(contract: Contract, events: Sequence[Event] | None, mine: Sequence[Eve
         return True
     ended = {each.call for each in calls}
     begun = any(each.event == REQUESTED and each.call not in ended and each.data.get("untold") for each in mine)
-    earlier = any(each.data.get("stop", {}).get(name) for each in events if each.event == ENDED)
-    return None if None in told or begun or earlier else False
+    earlier = any(each.data.get("stop", {}).get(name) for each in events or () if each.event == ENDED)
+    return None if events is None or None in told or begun or earlier else False
 
 
 def wanted(contract: Contract) -> str:

@@ -3,7 +3,7 @@ contract asks for them, and a fact the harness does not give stays absent."""
 
 from __future__ import annotations
 
-from truecall_py.types import ABSENT, FAILURE, SUCCESS
+from truecall_py.types import ABSENT, FAILURE, SUCCESS, Withheld
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,11 @@ class Facts:
         value = self.root(root)
         if value is None:
             return ABSENT
-        return path_in(value, rest) if rest else value
+        value = path_in(value, rest) if rest else value
+        stored = isinstance(self.call.args, Withheld)  # a call that is judged again, from what was kept of it
+        if stored and (isinstance(value, Withheld) or (root == "match" and Withheld.holds(value))):
+            Withheld.refuse(path)
+        return value
 
     def root(self, name: str) -> Any:
         call = self.call
@@ -127,7 +131,7 @@ def as_json(call: ToolCall, world: World) -> dict[str, Any]:
     facts = Facts(call, world)
     plain: dict[str, Any] = {"harness": call.harness, "event": call.event}
     for name in ROOTS:
-        value = facts.root(name)
-        if value is not None and value is not ABSENT:
+        value = facts.get(name)
+        if value is not ABSENT:
             plain[name] = value
     return plain

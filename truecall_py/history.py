@@ -9,7 +9,7 @@ from truecall_py.ledger import FILE, Ledger, column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # What belongs to a call, and so is listed as one.
 OF_CALLS = "event IN ('requested', 'ended', 'refused', 'judged', 'settled')"
@@ -71,12 +71,40 @@ def prune(ledger: Ledger, before: float) -> tuple[int, int]:
     old = ledger.query("SELECT session FROM events GROUP BY session HAVING max(at) < ?", (before,))
     ledger.query("PRAGMA secure_delete=ON")
     gone = [forget(ledger, session, before) for (session,) in old]
+    names = [session for (session,), count in zip(old, gone, strict=True) if count]
+    beside(os.path.dirname(ledger.path), before, names)
     while (free := ledger.query("PRAGMA freelist_count")[0][0]) > PAGES:
         ledger.query(f"PRAGMA incremental_vacuum({PAGES})")
         if ledger.query("PRAGMA freelist_count")[0][0] >= free:
             break
     ledger.query("PRAGMA wal_checkpoint(TRUNCATE)")
     return sum(1 for count in gone if count), sum(gone)
+
+
+def beside(state: str, before: float, sessions: Sequence[str] = ()) -> None:
+    """Forgets what lies beside the ledger of `sessions`, and of others since `before`: calls that stood open, looks
+    before a call, marks of sessions and notices."""
+    from truecall_py import sessions as marks
+    from truecall_py import snapshots, unsettled
+
+    for folder in (unsettled.FOLDER, snapshots.FOLDER):
+        root = os.path.join(state, folder)
+        gone = {snapshots.word(session) for session in sessions}
+        for name in snapshots.entries(root):
+            path = os.path.join(root, name)
+            if os.path.islink(path):
+                continue  # nobody's session
+            snapshots.clear_session(path, float("inf") if name in gone else before)
+            try:
+                os.rmdir(path)
+            except OSError:
+                continue  # something is in it
+    for folder in (marks.FOLDER, "notices"):
+        for name in snapshots.entries(os.path.join(state, folder)):
+            path = os.path.join(state, folder, name)
+            when = snapshots.changed(path)
+            if when is not None and when < before:
+                snapshots.forget(path)
 
 
 def forget(ledger: Ledger, session: str, before: float) -> int:

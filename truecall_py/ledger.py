@@ -34,7 +34,7 @@ REQUESTED, WAITING, ENDED, REFUSED, JUDGED, SETTLED = (
     "requested", "waiting", "ended", "refused", "judged", "settled",
 )  # fmt: skip
 # What belongs to no call.
-BATCH, STOP, SWITCH = "batch", "stop", "switch"
+BATCH, STOP, SWITCH, LOST = "batch", "stop", "switch", "lost"
 
 # Each entry brings the file from the version of its place to the next. Never changed once released.
 MIGRATIONS = (
@@ -53,6 +53,8 @@ MIGRATIONS = (
     CREATE INDEX events_refuted ON events (session, id) WHERE event = 'refused' OR state = 'refuted';
     CREATE TABLE keys (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
     """,
+    # The same call, in whatever session.
+    "CREATE INDEX events_identity ON events (identity, id) WHERE event = 'requested' OR event = 'ended'",
 )
 COLUMNS = "id, session, call, event, at, harness, turn, agent, tool, identity, state, data"
 NAMES = (*COLUMNS.split(", ")[:-1], "text")
@@ -69,6 +71,10 @@ class LedgerError(TruecallError):
     """The ledger cannot be read or written now: locked, full, damaged, or somebody else's."""
 
     exit_code = 3
+
+
+class LedgerLost(LedgerError):
+    """The ledger that this session had before is gone, and another one is in its place."""
 
 
 @record(frozen=True)

@@ -1,150 +1,58 @@
-"""Secrets and markup made harmless in what is shown to an agent or a person. Loses letters, never meaning;
-never changes what a check compares."""
+"""Secrets and markup made harmless in what is shown to an agent or a person, and secrets in what is stored. Loses
+letters, never meaning; never changes what a check compares."""
 
 from __future__ import annotations
 
-TOKEN_STARTS = (
-    "sk-", "sk_live_", "sk_test_", "rk_live_", "pk_live_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_",
-    "glpat-", "xoxb-", "xoxp-", "xoxa-", "xoxs-", "xapp-", "AKIA", "ASIA", "AIza", "ya29.", "eyJ", "npm_", "pypi-",
-    "hf_", "dop_v1_", "SG.", "shpat_", "whsec_", "dckr_pat_", "glrt-", "hooks.slack.com/services/",
-)  # fmt: skip
-SECRET_NAMES = (
-    "password", "passwd", "passphrase", "pwd", "secret", "token", "apikey", "api_key", "api-key", "access_key",
-    "access-key", "accesskey", "private_key", "authorization", "credential", "cookie", "x-auth", "signature", "sig",
-)  # fmt: skip
-TAILS = ("s_key", "_access_key", "_key_base", "_key", "-key", "key", "_value", "s")  # secret_key, tokens: ...
-SCHEMES = ("Bearer", "bearer", "Basic", "basic", "token")
-ENDS = " \t\n,;&|)}]>\"'`"
-MASK = "[masked]"
-TOKEN_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.+/=~")
+from truecall_py.secrecy import MASK, counts, ordinary, places, secret
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # Characters that change the order in which text is read, or hide it (Unicode TR 36), and line separators.
 HIDDEN = frozenset(
     [*range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF, 0x061C, 0x180E]
 )
 
 
+MANY = 200  # of a list that may be a command's
+
+
 def masked(text: str) -> str:
-    """`text` with well-known token shapes, private keys, passwords in URLs and the values of secret-sounding
-    names masked."""
-    if "PRIVATE KEY-----" in text:
-        text = without_keys(text)
-    hidden = [*userinfo(text), *values(text), *tokens(text)]
+    """`text` with well-known token shapes, private keys, passwords in URLs and commands and the values of
+    secret-sounding names masked."""
     out = []
     at = 0
-    for start, end in sorted(hidden):
+    for start, end in places(text):
         if end > at:
             out += [text[at : max(at, start)], MASK]
             at = end
     return "".join(out) + text[at:]
 
 
-def userinfo(text: str) -> list[tuple[int, int]]:
-    """Where passwords stand in URLs (scheme://user:password@host) and in `-u user:password`."""
-    found = []
-    at = text.find("://")
-    while at >= 0:
-        end = until(text, at + 3, ENDS + "/?#")
-        sign = text.rfind("@", at + 3, end)
-        colon = text.find(":", at + 3, sign) if sign >= 0 else -1
-        if colon >= 0:
-            found.append((colon + 1, sign))
-        at = text.find("://", at + 3)
-    for option in (" -u ", " --user "):
-        at = text.find(option)
-        while at >= 0:
-            end = until(text, at + len(option), ENDS)
-            colon = text.find(":", at + len(option), end)
-            if colon >= 0:
-                found.append((colon + 1, end))
-            at = text.find(option, at + 1)
-    return found
-
-
-def until(text: str, start: int, stops: str) -> int:
-    """The place of the first of `stops` from `start` on, or the end."""
-    end = start
-    while end < len(text) and text[end] not in stops:
-        end += 1
-    return end
-
-
-def values(text: str) -> list[tuple[int, int]]:
-    """Where the values of secret-sounding names stand: after : or =, or as the word after --password."""
-    low = text.lower()
-    found = []
-    for name in SECRET_NAMES:
-        at = low.find(name)
-        while at >= 0:
-            place = value_of(text, low, at, at + len(name))
-            # A count of tokens is no token; a cookie goes on behind its semicolons.
-            if place and name == "cookie":
-                place = place[0], until(text, place[0], "\n\"'")
-            if place and not (name == "token" and text[place[0] : place[1]].isdigit()):
-                found.append(place)
-            at = low.find(name, at + len(name))
-    return found
-
-
-def value_of(text: str, low: str, start: int, end: int) -> tuple[int, int] | None:
-    """The place of the value that belongs to the name at start:end, None where none does."""
-    end += next((len(tail) for tail in TAILS if low.startswith(tail, end)), 0)
-    if end < len(text) and (text[end].isalnum() or text[end] in "_-"):
-        return None  # a longer word, such as token_count
-    at = skip(text, end)
-    option = start >= 2 and text[start - 2 : start] == "--"
-    if at < len(text) and text[at] in ":=":
-        at = skip(text, at + 1, " \t")
-    elif not (option and at < len(text) and text[end : end + 1] in (" ", "\"", "'", ",")):
-        return None
-    while at < len(text) and text[at] in " \t\\,":
-        at += 1
-    quote = text[at] if at < len(text) and text[at] in "\"'" else ""
-    if text[at : at + 1] == "[":
-        return at + 1, until(text, at, "]")
-    if quote:
-        close = until(text, at + 1, quote)
-        backslash = close - 1 if text[close - 1 : close] == "\\" else close
-        return scheme(text, at + 1, backslash)
-    end = until(text, at, ENDS)
-    if text[at:end] in SCHEMES:  # the secret is the word behind it
-        end = until(text, skip(text, end, " "), ENDS)
-    return scheme(text, at, end)
-
-
-def scheme(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The place without a leading `Bearer` or its like, None where nothing is left."""
-    for word in SCHEMES:
-        if text.startswith(f"{word} ", start):
-            start += len(word) + 1
-    return (start, end) if end > start else None
-
-
-def skip(text: str, at: int, letters: str = " \t\"'\\") -> int:
-    while at < len(text) and text[at] in letters:
-        at += 1
-    return at
-
-
-def tokens(text: str) -> list[tuple[int, int]]:
-    """Where words stand that are secrets by their own shape."""
-    found = []
-    for start in TOKEN_STARTS:
-        at = text.find(start)
-        while at >= 0:
-            end = at
-            while end < len(text) and text[end] in TOKEN_LETTERS:
-                end += 1
-            if end - at >= 16 and (at == 0 or not text[at - 1].isalnum()):
-                found.append((at, end))
-            at = text.find(start, at + 1)
-    return found
-
-
-def without_keys(text: str) -> str:
-    head, _, rest = text.partition("-----BEGIN")
-    end = rest.find("-----END")
-    tail = rest[end:].partition("KEY-----")[2] if end >= 0 else ""
-    return f"{head}{MASK}{without_keys(tail) if 'PRIVATE KEY-----' in tail else tail}"
+def plain(value: Any, name: str = "") -> Any:
+    """A JSON value with every text in it masked: by its own shape, and by the name of the key under which it stands.
+    `name` is that key, "" where it says nothing."""
+    if isinstance(value, dict):
+        found = {key: plain(each, key if secret(key) else name) for key, each in value.items()}
+        told = next((value[key] for key in ("name", "key", "header") if isinstance(value.get(key), str)), "")
+        if "value" in value and secret(told):  # a pair, as lists of variables and of headers hold them
+            found["value"] = plain(value["value"], told)
+        return found
+    if isinstance(value, list):
+        befores = ["", *value]
+        rows = [
+            plain(each, before if isinstance(before, str) and before.startswith("--") and secret(before) else name)
+            for before, each in zip(befores, value)  # noqa: B905 - the last has none behind it
+        ]
+        argv = rows == value and 1 < len(value) < MANY and all(isinstance(each, str) for each in value)
+        return [value[0], MASK] if argv and MASK in masked(" ".join(value)) else rows
+    if value is None or isinstance(value, bool):
+        return value
+    if secret(name) and str(value) and not (str(value).isdigit() and counts(name)):
+        kept = isinstance(value, str) and (ordinary(value, name.lower()) or value.startswith("--"))
+        return value if kept else MASK
+    return masked(value) if isinstance(value, str) else value
 
 
 def harmless(text: str) -> str:

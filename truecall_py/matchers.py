@@ -217,7 +217,8 @@ def shown(value: Any, limit: int = 160) -> str:
     if value is ABSENT:
         return "nothing"
     if isinstance(value, str):
-        text = literal(window(value, limit))
+        text = window(value, limit)
+        text = literal(masked(text) if "\n" in text else text)  # what spans lines is known by them
     else:
         try:
             text = window(dumps(value), limit)

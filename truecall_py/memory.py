@@ -15,6 +15,7 @@ What an event keeps in `data` beside its columns (everything from a call masked 
   batch      calls                       (Claude Code's PostToolBatch: one tick)
   stop       held, open, claims, message_cut
   switch     on, until
+  lost                                   (the ledger was begun anew while this turn of the session went on)
 Its column `state` is, for ended, judged and settled, the worst verdict (verified, refuted, unverified, pending; "":
 no contract applied).
 """
@@ -108,21 +109,28 @@ def identity(call: ToolCall, key: bytes) -> str:
 
 def kept_args(args: dict[str, Any]) -> dict[str, str]:
     """The arguments as they may be stored: secrets masked by their names and shapes, long ones cut."""
-    from truecall_py.masking import masked, shortened
+    from truecall_py.masking import masked, plain, shortened, window
     from truecall_py.wire import dumps
 
     found = {}
     for name, value in list(args.items())[:40]:
-        text = value[: 8 * LONGEST] if isinstance(value, str) else dumps(value)[: 8 * LONGEST]
-        line = masked(f"{name}: {text}")
-        found[name[:80]] = shortened(line[len(name) + 2 :], LONGEST)
+        safe = plain(window(value, LONGEST) if isinstance(value, str) else value, name)
+        text = safe if isinstance(safe, str) else masked(window(dumps(safe), LONGEST))
+        found[name[:80]] = shortened(text, LONGEST)
     return found
 
 
-def phrase(text: str) -> str:
-    from truecall_py.masking import masked, shortened
+def partial(text: str) -> bool:
+    """Whether an argument was not stored to the letter."""
+    from truecall_py.secrecy import MASK
 
-    return shortened(masked(text[: 8 * LONGEST]), LONGEST)
+    return MASK in text or " bytes left out ...] " in text
+
+
+def phrase(text: str) -> str:
+    from truecall_py.masking import masked, shortened, window
+
+    return shortened(masked(window(text, LONGEST)), LONGEST)
 
 
 def as_data(verdict: Verdict, kind: str) -> dict[str, Any]:
@@ -194,6 +202,7 @@ class Memory:
         self.policy = policy
         self.key = ledger.key()
         self.loaded: list[Event] | None = None
+        self.known = ""  # the identity of a call of which only a masked form is at hand
 
     @property
     def events(self) -> list[Event]:
@@ -201,6 +210,9 @@ class Memory:
         if self.loaded is None:
             self.loaded = self.ledger.session(self.session, LAST)
         return self.loaded
+
+    def identity(self, call: ToolCall) -> str:
+        return self.known or identity(call, self.key)
 
     def before(self, call: ToolCall) -> list[Event]:
         """The events before this call's own end, so that a hook that is registered twice says the same twice; further

@@ -10,7 +10,7 @@ from truecall_py import judging, memory, places, snapshots, trust
 from truecall_py.calls import Call
 from truecall_py.errors import PayloadError, TruecallError, Unverified
 from truecall_py.harnesses import module
-from truecall_py.masking import MASK
+from truecall_py.secrecy import MASK
 from truecall_py.types import ABSENT, DEADLINE, UNKNOWN, VERIFIED, ToolCall, Verdict
 from truecall_py.wire import Refused, loads
 

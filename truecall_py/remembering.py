@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py.ledger import BATCH, ENDED, REFUSED, REQUESTED, WAITING, Event, Ledger, LedgerError
+from truecall_py.ledger import BATCH, ENDED, LOST, REFUSED, REQUESTED, WAITING, Event, Ledger, LedgerError, LedgerLost
 from truecall_py.memory import (
     RESTS,
     TOLD,
@@ -47,11 +47,12 @@ class Remembering:
         self.state, self.call, self.private = state, call, private
         self.at = time.time()
         self.policy = policy
-        self.trouble: LedgerError | None = None
         # What contracts at the stop ask for: whether this call is one, by contract (None: it cannot be told).
         self.stops: dict[str, bool | None] = {}
         self.ledger = Ledger(state)
         self.memory = Memory(self.ledger, call.session, policy)
+        event = Event(call.session, LOST, LOST, self.at, call.harness, turn_of(call), call.agent)
+        self.trouble = lost(self.ledger, self.memory.key, event)
 
     @property
     def ends(self) -> bool:
@@ -67,7 +68,7 @@ class Remembering:
         # A harness that names no call: then each event stands for itself.
         name = call_id or call.call_id or f"{self.at:.6f}-{os.getpid()}"
         return Event(call.session, name, kind, self.at, call.harness, turn_of(call), call.agent, call.tool,
-                     identity(call, self.memory.key), state, data or {})  # fmt: skip
+                     self.memory.identity(call), state, data or {})  # fmt: skip
 
     def args(self) -> dict[str, str]:
         return {} if self.private else kept_args(self.call.args)
@@ -75,10 +76,10 @@ class Remembering:
     def requested(self, contracts: Sequence[Contract], untold: bool = False) -> Rest | None:
         """Notes that a call is about to be made; where its route rests, that it was refused, and the Rest. `untold`:
         maybe nobody will be told how it ended, so that it is kept to be judged at the stop."""
-        marked = os.path.exists(os.path.join(self.state, RESTS))
-        rest = self.resting(contracts) if marked else None
-        event = self.asked_for(contracts, untold) if rest is None else self.refused(rest)
+        marked, rest = os.path.exists(os.path.join(self.state, RESTS)), None
         try:
+            rest = self.resting(contracts) if marked else None
+            event = self.asked_for(contracts, untold) if rest is None else self.refused(rest)
             if marked:  # a copy of this hook may have answered before, and a call is answered once
                 event = self.ledger.add_first(event, REQUESTED, REFUSED)
                 rest = rest_of(event.data) if event.event == REFUSED else None
@@ -87,7 +88,7 @@ class Remembering:
             if untold and rest is None and not self.private:
                 from truecall_py.unsettled import keep
 
-                keep(self.state, self.call, self.at)
+                keep(self.state, self.call, self.at, self.memory.identity(self.call))
         except LedgerError as error:
             self.trouble = error
         return rest
@@ -145,14 +146,18 @@ class Remembering:
         return next((each for each in asked if each not in waits), next(iter(asked), f"{turn} {min(mine)}"))
 
     def trials(self, verdicts: Sequence[Verdict], said: str, text: str) -> dict[int, Trial]:
-        """Where each refuted verdict stands, by its place in `verdicts`."""
-        found = {}
-        for number, verdict in enumerate(verdicts):
-            if verdict.state == REFUTED:
-                trial = self.memory.trial(self.call, verdict, said, text)
-                if verdict.alternatives and os.path.exists(os.path.join(self.state, RESTS)):
-                    trial = Trial(trial.budget, trial.changed, trial.history, frozenset(self.memory.resting()))
-                found[number] = trial
+        """Where each refuted verdict stands, by its place in `verdicts`; none where the ledger cannot say it."""
+        found: dict[int, Trial] = {}
+        try:
+            for number, verdict in enumerate(verdicts):
+                if verdict.state == REFUTED:
+                    trial = self.memory.trial(self.call, verdict, said, text)
+                    if verdict.alternatives and os.path.exists(os.path.join(self.state, RESTS)):
+                        trial = Trial(trial.budget, trial.changed, trial.history, frozenset(self.memory.resting()))
+                    found[number] = trial
+        except LedgerError as error:
+            self.trouble = error
+            return {}
         return found
 
     def ended(
@@ -188,22 +193,31 @@ class Remembering:
         state = worst([row["state"] for row in rows])
         try:
             new = self.ledger.add(self.event(ENDED, state, data))
+            self.leave_open(rows)
         except LedgerError as error:
             self.trouble = error
             return
-        self.leave_open(rows)
         if new[0] and any(row.get("outcome") == LIE and row.get("route") for row in rows):
             mark(self.state)
 
     def leave_open(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Keeps a call on which the last word is not said, and forgets one that was kept until it ended."""
+        """Keeps a call on which the last word is not said, where a stop will ask for it; and forgets one that was
+        kept until it ended, and those that this one put right. Raises LedgerError."""
         name = self.call.call_id
         doubtful = [row for row in rows if row["state"] != VERIFIED]
         if doubtful and not self.private and self.stands(doubtful):
+            from truecall_py.harnesses import module
             from truecall_py.unsettled import keep
 
-            keep(self.state, self.call, self.at)
-        elif any(each.call == name and each.data.get("untold") for each in reversed(self.memory.events)):
+            if hasattr(module(self.call.harness), "stopping"):
+                keep(self.state, self.call, self.at, self.memory.identity(self.call))
+            return
+        if rows and not doubtful and os.path.exists(os.path.join(self.state, "open")):
+            from truecall_py.unsettled import names, tidy
+
+            if names(self.state, self.call.session):
+                tidy(self.state, self.call.session, self.ledger.session(self.call.session))
+        if any(each.call == name and each.data.get("untold") for each in reversed(self.memory.events)):
             from truecall_py.unsettled import forget
 
             forget(self.state, self.call.session, name)
@@ -254,11 +268,27 @@ def opened(
         return None, complaint(state, call, error)
 
 
+def lost(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
+    """What is wrong where the session of `event` had another ledger before; written down as that event, so that its
+    turn is known. Raises LedgerError."""
+    from truecall_py.sessions import begun_anew, mark
+
+    state = os.path.dirname(ledger.path)
+    if not begun_anew(state, event.session, key):
+        return None
+    ledger.add(event)
+    mark(state, event.session, key)
+    why = "the ledger was deleted, emptied or exchanged in the middle of this session, and what it knew of it is gone"
+    return LedgerLost(why, ledger.path)
+
+
 def complaint(state: str, call: ToolCall, error: LedgerError) -> tuple[str, ...]:
     """The notice of a ledger that cannot be used, once a session."""
     from truecall_py.notices import told_before
-    from truecall_py.wording import forgetful
+    from truecall_py.wording import begun_anew, forgetful
 
+    if isinstance(error, LedgerLost):
+        return () if told_before(state, call.session, call.turn, "lost") else (begun_anew(error.what),)
     return () if told_before(state, call.session, "ledger", "forgetful") else (forgetful(error.what),)
 
 

@@ -15,9 +15,9 @@ from truecall_py.contract import Contract
 from truecall_py.errors import TrustError
 from truecall_py.fates import RUNNING, Fate, fates
 from truecall_py.judging import concluded, snapshot_of, verdicts
-from truecall_py.ledger import ENDED, JUDGED, SETTLED, STOP, Event, Ledger, LedgerError
+from truecall_py.ledger import ENDED, JUDGED, LOST, SETTLED, STOP, Event, Ledger, LedgerError, LedgerLost
 from truecall_py.memory import PENDING, as_data, contract_of, filed, turn_of, worst
-from truecall_py.remembering import Remembering, mark
+from truecall_py.remembering import Remembering, lost, mark
 from truecall_py.snapshots import Snapshot
 from truecall_py.standing import Open
 from truecall_py.types import FAILURE, LIE, REFUTED, SUCCESS, UNKNOWN, UNVERIFIED, VERIFIED, Correction, ToolCall
@@ -46,6 +46,8 @@ class Gate:
         self.harness, self.stop, self.found = harness, stop, found
         self.state, self.folder, self.ends = state, folder, ends
         self.ledger = Ledger(state)
+        event = Event(stop.session, LOST, LOST, time.time(), stop.harness, stop.turn, stop.agent)
+        lost(self.ledger, self.ledger.key(), event)
         self.read()
 
     def read(self) -> None:
@@ -89,6 +91,8 @@ class Gate:
         if hasattr(self.harness, "inner"):
             call = self.harness.inner(call)
         memory = Remembering(self.state, call, next((each.policy for each in self.found if each.policy), {}))
+        if kept.masked:
+            memory.memory.known = kept.identity
         memory.stops = claims.asked_for(self.found, call, self.ends)
         contracts = named(self.found, call)
         made = self.judge(Kept(call, kept.at), contracts) if contracts else []
@@ -96,7 +100,7 @@ class Gate:
 
     def judge(self, kept: Kept, contracts: Sequence[Contract]) -> list[Verdict]:
         """The verdicts on a call as things are now: one look, without patience."""
-        call = kept.call
+        call = kept.guarded()
         once = [
             Contract(each.id, each.source, each.project, {**each.plain, "within": None}, each.file)
             for each in contracts
@@ -130,11 +134,26 @@ class Gate:
         task, running = event.data.get("background"), self.stop.running
         return bool(task) and running is not None and task not in running
 
+    def lost(self) -> bool:
+        """Whether the ledger was begun anew while this turn went on."""
+        turn = self.stop.turn.partition("/")[0]
+        return any(each.event == LOST and each.turn.partition("/")[0] == turn for each in self.events)
+
+    def staying(self) -> set[str]:
+        """The calls that are asked for after this turn: what runs in the background, and what sub-agents do that
+        have not stopped."""
+        over = {each.call for each in self.events if each.event in (JUDGED, SETTLED)}
+        gone = {each.agent for each in self.events if each.event == STOP}
+        return {
+            each.call for each in self.events
+            if (each.state == PENDING and each.call not in over) or (each.agent and each.agent not in gone)
+        }  # fmt: skip
+
     # -- the decision --------------------------------------------------------------------------------------
 
     def claims(self) -> tuple[list[Verdict], list[str]]:
         """The verdicts of what is judged at the stop, and what is wrong with contract files."""
-        whole = self.events if len(self.events) < MANY else None
+        whole = self.events if len(self.events) < MANY and not self.lost() else None
         return at_stop(self.found, self.stop, whole, standing.delegated(self.events, self.stop), self.ends)
 
 
@@ -167,12 +186,16 @@ def reply(
         judged, wrong = gate.claims()
         doubts = standing.doubts(gate.mine)
         before = standing.held_before(gate.events, stop)
+        if gate.lost() and not opened:
+            raise LedgerLost("the ledger was begun anew while this turn went on, and what it knew of it is gone")
     except LedgerError as error:
         return forgetful(harness, stop, found, state, ends, error, notices)
     holding = [each for each in judged if each.mode != "observe" and held_for(each)]
     new = [each for each in opened if tuple(map(str, each.key)) not in before]
     hold = not stop.active and bool(new or holding)
     remember(gate, hold, opened, judged)
+    if not hold and not stop.agent and (stop.active or not opened):
+        unsettled.end(state, stop.session, gate.staying(), time.time())
     notices += tuple(stop_words.damaged(why) for why in wrong)
     if hold:
         return answer(harness, stop, stop_words.held(opened, holding), notices + told(judged, holding))
@@ -234,6 +257,8 @@ def settle(gate: Gate, event: Event, kept: Kept) -> list[dict[str, Any]]:
     rows = []
     for verdict in made:
         before = old.get((filed(verdict.file), verdict.contract), {})
+        if kept.masked and not before:
+            continue  # whether it is about the call cannot be told of a masked one
         if before.get("state") == REFUTED and verdict.state == UNVERIFIED:
             rows.append(before)  # a doubt takes nothing back: only what holds now does
             continue

@@ -22,6 +22,40 @@ class Absent:
 
 ABSENT: Final = Absent()
 
+
+class Withheld(dict):  # type: ignore[type-arg]
+    """A JSON object of which some values are masked: to ask for one of those raises Unverified. Its items can be
+    listed as they are, for people. `free` are names that may be asked for all the same."""
+
+    def __init__(self, plain: Mapping[str, Any], free: tuple[str, ...] = ()) -> None:
+        super().__init__(plain)
+        self.free = free
+
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        if name in self.free or not self.holds(value):
+            return value
+        return Withheld(value) if isinstance(value, dict) else self.refuse(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401 - dict's own `get` asks nobody
+
+    @staticmethod
+    def holds(value: Any) -> bool:
+        """Whether anything in a JSON value is masked."""
+        from truecall_py.secrecy import MASK, WORD
+        from truecall_py.wire import dumps
+
+        text = value if isinstance(value, str) else dumps(value)
+        return MASK in text or WORD in text
+
+    @staticmethod
+    def refuse(name: str) -> Any:
+        from truecall_py.errors import Unverified
+
+        raise Unverified(f"{name} held a secret when the call was made, and that is not stored", "tool")
+
+
 VERIFIED, REFUTED, UNVERIFIED = "verified", "refuted", "unverified"
 
 # Why a check could not reach a verdict. `tool` and `world`: the answer or the machine under test;

@@ -1,8 +1,9 @@
-"""The calls on which the last word is not said, kept whole so that they can be judged again: what was refuted, could
-not be verified, or is not finished. Never keeps a call whose contract says `store: none`, and nothing longer than it
-stands open and KEPT.
+"""The calls on which the last word is not said, kept so that they can be judged again: what was refuted, could not be
+verified, or is not finished. Never keeps a secret that is known as one, or a call whose contract says `store: none`,
+and nothing longer than it stands open and KEPT.
 
-One file a call, `open/SESSION/CALL.json` in the state folder, for its owner alone, written whole.
+An argument that holds a secret is kept masked, and to ask for it raises Unverified; an answer that holds one is not
+kept. One file a call, `open/SESSION/CALL.json` in the state folder, for its owner alone, written whole.
 """
 
 from __future__ import annotations
@@ -10,40 +11,86 @@ from __future__ import annotations
 import os
 
 from truecall_py.records import record
-from truecall_py.snapshots import clear, word
-from truecall_py.types import ABSENT, File, ToolCall
+from truecall_py.secrecy import MASK, WORD
+from truecall_py.snapshots import clear, entries, word
+from truecall_py.snapshots import forget as forget_file
+from truecall_py.types import ABSENT, File, ToolCall, Withheld
 from truecall_py.wire import Refused, dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
     from typing import Any
+
+    from truecall_py.ledger import Event
 
 FOLDER = "open"
 LARGEST = 1 << 20  # characters of one call; a larger one is not kept
-KEPT = 3 * 24 * 3600.0  # seconds after which an old session's calls are forgotten
+KEPT = 24 * 3600.0  # seconds after which an old session's calls are forgotten
+SUFFIX = ".json"
+ANSWER = {"result": ABSENT, "text": None, "response": ABSENT}  # of a call whose answer is not kept
 
 
 @record(frozen=True)
 class Kept:
-    """A call as it was told of, and when that was, in seconds since the epoch."""
+    """A call as it was told of, but for its secrets; when that was, in seconds since the epoch; and its keyed digest
+    with them (memory.identity)."""
 
     call: ToolCall
     at: float
+    identity: str = ""
+
+    @property
+    def masked(self) -> bool:
+        return Withheld.holds(self.call.args)
+
+    def guarded(self) -> ToolCall:
+        """The call as it may be judged: to ask for an argument that is not there as it was raises Unverified. Of a
+        command the words count, and what a contract takes out of it is looked at there."""
+        if not self.masked:
+            return self.call
+        args, command = self.call.args, self.call.args.get("command")
+        if not isinstance(command, str) or "shell" not in self.call.kinds:
+            return ToolCall(**{**self.call.__dict__, "args": Withheld(args)})
+        args = Withheld({**args, "command": command.replace(MASK, WORD)}, ("command",))
+        return ToolCall(**{**self.call.__dict__, "args": args})
 
 
 def place(state: str, session: str, call: str) -> str:
-    return os.path.join(state, FOLDER, word(session), f"{word(call)}.json")
+    return os.path.join(state, FOLDER, word(session), f"{word(call)}{SUFFIX}")
 
 
-def keep(state: str, call: ToolCall, at: float) -> bool:
-    """Keeps a call; False where it could not be, or is too large."""
-    if not call.session or not call.call_id:
-        return False
-    fields = {name: value for name, value in call.__dict__.items() if value is not ABSENT}
+def without_secrets(call: ToolCall) -> dict[str, Any] | None:
+    """The fields of a call as they may be stored: arguments masked, and neither an answer nor a file's content that
+    holds a secret. None where a place or a name would have to be masked: then it would be another call."""
+    from truecall_py.masking import plain
+
+    words = [value for name, value in call.__dict__.items() if isinstance(value, str) and name != "text"]
+    if any(plain(word) != word for word in [*words, *(file.path for file in call.files)]):
+        return None
+    answer = {name: getattr(call, name) for name in ANSWER if getattr(call, name) is not ABSENT}
+    fields = {**call.__dict__, "args": plain(call.args), **({} if plain(answer) == answer else ANSWER)}
     fields["kinds"] = sorted(call.kinds)
-    fields["files"] = [file.__dict__ for file in call.files]
-    text = dumps({"at": at, "call": fields})
-    if len(text) > LARGEST:
+    fields["files"] = [
+        {name: None if name in ("content", "before") and plain(value) != value else value
+         for name, value in file.__dict__.items()} for file in call.files
+    ]  # fmt: skip
+    return {name: value for name, value in fields.items() if value is not ABSENT}
+
+
+def large(call: ToolCall) -> bool:
+    """Whether a call is certainly too large: known before anything in it is looked through."""
+    whole = [call.args, call.text, call.response, [file.content for file in call.files]]
+    return sum(len(dumps(each)) for each in whole if each is not ABSENT) > LARGEST
+
+
+def keep(state: str, call: ToolCall, at: float, identity: str) -> bool:
+    """Keeps a call; False where it could not be, or is too large."""
+    if not call.session or not call.call_id or large(call):
+        return False
+    fields = without_secrets(call)
+    text = "" if fields is None else dumps({"at": at, "identity": identity, "call": fields})
+    if not text or len(text) > LARGEST:
         return False
     path = place(state, call.session, call.call_id)
     folder, draft = os.path.dirname(path), f"{path}-{os.getpid()}.draft"
@@ -86,12 +133,36 @@ def read(plain: dict[str, Any]) -> Kept:
     fields["kinds"] = frozenset(fields["kinds"])
     fields["files"] = tuple(File(**file) for file in fields["files"])
     fields["notes"] = tuple(fields.get("notes", ()))
-    return Kept(ToolCall(**fields), float(plain["at"]))
+    return Kept(ToolCall(**fields), float(plain["at"]), str(plain["identity"]))
 
 
 def forget(state: str, session: str, call: str) -> None:
     """Removes a call on which the last word is said."""
-    try:
-        os.unlink(place(state, session, call))
-    except OSError:
-        return  # there is none
+    forget_file(place(state, session, call))
+
+
+def names(state: str, session: str) -> set[str]:
+    """The names of the calls of a session that are kept, as `word` makes them."""
+    folder = os.path.dirname(place(state, session, ""))
+    return {name.removesuffix(SUFFIX) for name in entries(folder) if name.endswith(SUFFIX)}
+
+
+def tidy(state: str, session: str, events: Sequence[Event]) -> None:
+    """Forgets the calls of a session that stand open no longer, by its `events`: they were put right since."""
+    from truecall_py.ledger import ENDED
+    from truecall_py.standing import standing
+
+    kept = names(state, session)
+    ended = [each for each in events if each.event == ENDED and word(each.call) in kept]
+    still = {each.event.call for each in standing(events, ended, {})}
+    for each in ended:
+        if each.call not in still:
+            forget(state, session, each.call)
+
+
+def end(state: str, session: str, staying: Collection[str], at: float) -> None:
+    """Forgets what nobody will look at again when a turn is over: the session's calls but for those `staying`, and
+    other sessions' of which nothing was heard for KEPT seconds before `at`."""
+    for name in names(state, session) - {word(call) for call in staying}:
+        forget_file(os.path.join(state, FOLDER, word(session), name + SUFFIX))
+    clear(os.path.join(state, FOLDER), at - KEPT)

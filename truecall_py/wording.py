@@ -231,6 +231,14 @@ def forgetful(why: str) -> str:
     )
 
 
+def begun_anew(why: str) -> str:
+    """What the person is told where a session lost its memory."""
+    return (
+        f"truecall: {quoted(why, 400)}. Calls are judged all the same; earlier attempts and rests are forgotten, and "
+        "what was done in this turn is not confirmed at its end. To see what is known: truecall log"
+    )
+
+
 def handed_over(call: ToolCall) -> str:
     """What the person is told where the loop ended."""
     return f"truecall: the attempts for {target(call)} are used up, and the loop was ended. To see them: truecall log"

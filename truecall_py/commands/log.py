@@ -55,10 +55,10 @@ def log(
     if prune is not None:
         a_person(person)
     ledger = history.opened(folder)
-    if ledger is None:
+    if prune is not None and (ledger is not None or os.path.isdir(folder)):
+        forget(ledger, folder, now - length(prune), yes)
+    elif ledger is None:
         click.echo("[]" if as_json else EMPTY.format(state=folder))
-    elif prune is not None:
-        forget(ledger, now - length(prune), yes)
     elif call:
         one(ledger, call, session, as_json)
     else:
@@ -122,11 +122,15 @@ def one(ledger: Ledger, call: str, session: str, as_json: bool) -> None:
             click.echo(f"  {len(found) - 1} older sessions have a call of this id: --session tells them apart")
 
 
-def forget(ledger: Ledger, before: float, yes: bool) -> None:
-    """Forgets old sessions; asks first."""
+def forget(ledger: Ledger | None, folder: str, before: float, yes: bool) -> None:
+    """Forgets old sessions, and what lies beside the ledger of them; asks first."""
     if not yes:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("this is no terminal, so nobody can be asked", do="add --yes")
         click.confirm(f"Forget every session in which nothing happened since {local(before)}?", abort=True)
+    if ledger is None:
+        history.beside(folder, before)
+        click.echo(EMPTY.format(state=folder))
+        return
     sessions, events = history.prune(ledger, before)
     click.echo(f"forgotten: {call_report.count(sessions, 'session')}, {call_report.count(events, 'event')}")

@@ -1,0 +1,307 @@
+"""Where secrets stand in a text: by the shape of a token, the name before a value, the option of a command. Finds
+places; changes nothing. What it cannot know it lets be: a hash or a file's name is none."""
+
+from __future__ import annotations
+
+TOKEN_STARTS = (
+    "sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "whsec_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
+    "github_pat_", "glpat-", "glrt-", "gldt-", "glptt-", "glcbt-", "glft-", "gloas-", "xoxa-", "xoxb-", "xoxe-",
+    "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xoxe.xox", "xapp-", "hooks.slack.com/services/", "AIza", "GOCSPX-", "ya29.",
+    "eyJ", "dop_v1_", "shpat_", "dckr_pat_", "AGE-SECRET-KEY-", "lin_api_", "tskey-", "sbp_", "PMAK-", "ATATT",
+)  # fmt: skip
+# Words begin so, too: only what has a digit in it is a token.
+COMMON_STARTS = ("sk-", "npm_", "pypi-", "hf_", "SG.", "gsk_", "xai-", "Bearer ", "bearer ")
+AWS, AWS_LENGTH = ("AKIA", "ASIA", "ABIA", "ACCA"), 20  # key ids: upper-case letters and digits, so many of them
+SECRET_NAMES = (
+    "password", "passwd", "passphrase", "pwd", "secret", "token", "apikey", "api_key", "api-key", "access_key",
+    "access-key", "accesskey", "private_key", "privatekey", "authorization", "credential", "cookie", "x-auth",
+    "signature", "sig", "_pass", "-pass",
+)  # fmt: skip
+COUNTED = ("token", "_pass", "-pass")  # a number behind these is a number of them
+TAILS = ("s_key", "_access_key", "_key_base", "_key", "-key", "key", "_value", "value", "s")  # secret_key, tokens
+SCHEMES = ("Bearer", "bearer", "Basic", "basic", "token")
+ENDS = " \t\n,;&|)}]>\"'`"
+MASK = "[masked]"  # what stands in a secret's place
+WORD = "_masked_"  # the same as a plain word of a command, which brackets are not
+MASKS = (MASK, MASK[:-1], MASK[1:-1])  # what an earlier masking left, as far as it is taken for a value
+NEAR = 2000  # letters in which what belongs together is looked for
+SHORT = 300  # the same of a command's options
+TOKEN_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.+/=~")
+# What stands behind the name of a secret in a program or a schema, and is none.
+WORDS = frozenset(("str", "string", "text", "bytes", "int", "integer", "number", "float", "bool", "boolean", "any",
+                   "none", "null", "nil", "true", "false", "undefined", "optional"))  # fmt: skip
+LOOKED_UP = ("${", "$(", "{{", "%(", "process.env", "os.environ", "os.getenv", "getenv", "<your", "env.")
+# How a check says what a value is: `DB_PASSWORD of /app/.env is "..."`.
+PHRASES = (" is not ", " is one of ", " is ", " was ", " equals ", " contains ", " does not contain ", " matches ")
+# Options that take a password: (option, whether it is attached, whether it is the next word, programs).
+PASSING = (
+    (" -p", True, False, ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb", "mariadb-dump", "psql")),
+    (" -p", True, True, ("sshpass", "mongo", "mongosh", "mongodump", "mongorestore")),
+    (" -p", False, True, ("login",)),
+    (" -P", True, True, ("sqlcmd", "zip", "unzip")),
+    (" -a", False, True, ("redis-cli",)),
+    (" -w", False, True, ("ldapsearch", "ldapmodify", "ldapadd")),
+    (" pass:", True, False, ("openssl",)),
+)
+
+
+def places(text: str) -> list[tuple[int, int]]:
+    """(begin, end) of every secret in `text`; they may overlap."""
+    found = [*keys(text), *userinfo(text), *passed(text), *values(text), *tokens(text)]
+    return sorted((begin, end) for begin, end in found if text[begin:end] not in MASKS)
+
+
+def secret(name: str) -> bool:
+    """Whether the value of a key with this name is a secret."""
+    low = name.lower()
+    for each in SECRET_NAMES:
+        at = low.rfind(each)
+        if at >= 0 and tail(low, at + len(each)) == len(low):
+            return True
+    return False
+
+
+def counts(name: str) -> bool:
+    return any(each in name.lower() for each in COUNTED)
+
+
+def tail(low: str, end: int) -> int:
+    """Where a name ends of which the part that sounds secret ends at `end`."""
+    return end + next((len(each) for each in TAILS if low.startswith(each, end)), 0)
+
+
+def keys(text: str) -> list[tuple[int, int]]:
+    """Where private keys stand, whole or cut at either end."""
+    found = []
+    at = text.find("PRIVATE KEY")
+    while at >= 0:
+        begin = text.rfind("-----", max(0, at - 40), at)
+        if begin >= 0 and text.startswith("-----BEGIN", begin):
+            end = text.find("-----END", at)
+            close = text.find("-----", end + 8) + 5 if end >= 0 else 0
+            found.append((begin, close if close > 4 else len(text)))
+            at = found[-1][1]
+        elif begin >= 0 and text.startswith("-----END", begin) and not (found and found[-1][1] > begin):
+            found.append((text.rfind("-----", 0, begin) + 5 if "-----" in text[:begin] else 0, begin))
+        at = text.find("PRIVATE KEY", at + 1)
+    return found
+
+
+def userinfo(text: str) -> list[tuple[int, int]]:
+    """Where passwords stand in URLs (scheme://user:password@host) and in `curl -u user:password`."""
+    found = []
+    at = text.find("://")
+    while at >= 0:
+        end = until(text, at + 3, ENDS + "/?#")
+        sign = text.rfind("@", at + 3, end)
+        colon = text.find(":", at + 3, sign) if sign >= 0 else -1
+        if colon >= 0:
+            found.append((colon + 1, sign))
+        elif sign - at > 22:  # no name is so long: a token alone
+            found.append((at + 3, sign))
+        at = text.find("://", end)
+    for option in (" -u", " --user", " --proxy-user", " -U"):
+        at = text.find(option)
+        while at >= 0:
+            start = skip(text, at + len(option), " \t=\"'\\")
+            end = until(text, start, ENDS)
+            colon = text.find(":", start, end)
+            if colon >= 0 and not text[colon + 1 : end].isdigit() and program(text, at, ("curl", "http", "https")):
+                found.append((colon + 1, end))
+            at = text.find(option, at + 1)
+    return found
+
+
+def passed(text: str) -> list[tuple[int, int]]:
+    """Where a command is given a password by an option that does not sound like one."""
+    found = []
+    for option, attached, apart, names in PASSING:
+        at = text.find(option)
+        while at >= 0:
+            start = at + len(option)
+            blank = text[start : start + 1] in (" ", "")
+            start = skip(text, start) if apart or not blank else start
+            end = until(text, start, ENDS)
+            if (apart if blank else attached) and end > start:
+                here = program(text, at, names)
+                port = here == "psql" and text[start:end].isdigit()
+                if here and not port and not text[start:end].startswith(("$", "-")):
+                    found.append((start, end))
+            at = text.find(option, at + 1)
+    return found
+
+
+def program(text: str, at: int, names: tuple[str, ...]) -> str:
+    """Which of `names` is a word of the command in which the place stands, "" where none is."""
+    begin = max(max(0, at - SHORT), *(text.rfind(stop, max(0, at - SHORT), at) + 1 for stop in ";|&\n("))
+    for name in names:
+        here = text.find(name, begin, at)
+        while here >= 0:
+            around = text[here - 1 : here] + text[here + len(name) : here + len(name) + 1]
+            if not any(letter.isalnum() or letter in "-_" for letter in around):
+                return name
+            here = text.find(name, here + 1, at)
+    return ""
+
+
+def until(text: str, start: int, stops: str) -> int:
+    """The place of the first of `stops` from `start` on, or the end."""
+    end = start
+    while end < len(text) and text[end] not in stops:
+        end += 1
+    return end
+
+
+def values(text: str) -> list[tuple[int, int]]:
+    """Where the values of secret-sounding names stand: after : or =, as the word after --password, or as a check
+    says them."""
+    low = text.lower()
+    found = []
+    for name in SECRET_NAMES:
+        at = low.find(name)
+        while at >= 0:
+            end = tail(low, at + len(name))
+            if not (end < len(text) and (text[end].isalnum() or text[end] in "_-")):  # else token_count and its like
+                place = value_of(text, at, end)
+                # A cookie goes on behind its semicolons.
+                if place and name == "cookie":
+                    place = place[0], until(text, place[0], "\n\"'")
+                if place and not (name in COUNTED and text[place[0] : place[1]].isdigit()):
+                    found.append(place)
+                quotes = said(text, end, name in COUNTED)
+                found += quotes
+                end = max(end, place[1] if place else 0, quotes[-1][1] if quotes else 0)
+            at = low.find(name, end)
+    return found
+
+
+def value_of(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The place of the value that belongs to the name at start:end, None where none does."""
+    at = skip(text, end)
+    option = text[max(0, start - 2) : start] == "--" or text[max(0, start - 1) : start + 1] == "--"
+    if text[end : end + 1] == ">":  # <password>...</password>
+        close = until(text, end, "<")
+        return (end + 1, close) if text.startswith("</", close) and close > end + 1 else None
+    colon = text[at : at + 1] == ":"
+    if text[at : at + 1] in (":", "="):
+        at = skip(text, skip(text, at + 1, "=>"), " \t")
+    elif not (option and at < len(text) and text[end : end + 1] in (" ", "\"", "'", ",")):
+        return None
+    at = skip(text, at, " \t,") if option else at
+    if text.startswith(("\\\"", "\\'"), at):  # in a text that is quoted itself
+        return scheme(text, at + 2, closing(text, at + 2, text[at : at + 2]))
+    if text[at : at + 1] in ("\"", "'"):
+        return scheme(text, at + 1, closing(text, at + 1, text[at]))
+    if text.startswith(MASK, at):
+        return None
+    if text[at : at + 1] in ("[", "{"):
+        return at + 1, until(text, at, "]" if text[at] == "[" else "}")
+    if text[at : at + 1] in ("|", ">") and colon:
+        return block(text, at)
+    own = begins_line(text, start)
+    end = until(text, at, " \t\n\"'" if colon and own else ENDS)
+    if text[at:end] in SCHEMES:  # the secret is the word behind it
+        end = until(text, skip(text, end, " "), ENDS)
+    return None if ordinary(text[at:end], text[start:end].lower()) else scheme(text, at, end)
+
+
+def ordinary(value: str, name: str) -> bool:
+    """Whether what stands behind the name of a secret is none: a type, a reference to where it is, a folder."""
+    word = value.rstrip("?;,.!").lower()
+    if word in WORDS or value.startswith(LOOKED_UP) or (value[:1] in ("/", "~") and name.startswith("pwd")):
+        return True
+    return value[:1] == "$" and len(value) > 1 and value[1:].replace("_", "").isalnum() and value[1:].isupper()
+
+
+def begins_line(text: str, start: int) -> bool:
+    """Whether the key of which the name is a part is the first thing on its line."""
+    while start and (text[start - 1].isalnum() or text[start - 1] in "_-."):
+        start -= 1
+    while start and text[start - 1] in " \t":
+        start -= 1
+    return start == 0 or text[start - 1] == "\n"
+
+
+def block(text: str, at: int) -> tuple[int, int] | None:
+    """The place of the lines of a YAML block text, of which the sign stands at `at`."""
+    line = text.find("\n", at)
+    if line < 0 or text[at:line].strip("|>+-0123456789 \t\r"):
+        return None
+    begin = end = line + 1
+    while end < len(text):
+        stop = text.find("\n", end)
+        stop = len(text) if stop < 0 else stop
+        if text[end:stop].strip() and text[end] not in " \t":
+            break
+        end = stop + 1
+    return (begin, min(end, len(text))) if min(end, len(text)) > begin else None
+
+
+def closing(text: str, at: int, quote: str) -> int:
+    """The place of the quote that closes what begins at `at`, or the end."""
+    while True:
+        end = text.find(quote, at)
+        if end < 0:
+            return len(text)
+        if len(quote) == 2 or text[end - 1] != "\\" or end == at:
+            return end
+        at = end + 1
+
+
+def said(text: str, at: int, counted: bool) -> list[tuple[int, int]]:
+    """Where a check's phrase quotes values of the name that ends at `at`: all that is quoted on its line."""
+    line = text.find("\n", at, at + NEAR)
+    line = min(len(text), at + NEAR) if line < 0 else line
+    if text.startswith(" of ", at):
+        told = [(place, phrase) for phrase in PHRASES if (place := text.find(phrase, at, line)) >= 0]
+        at, phrase = min(told, key=lambda pair: (pair[0], -len(pair[1])), default=(line, ""))
+    else:
+        phrase = next((each for each in PHRASES if text.startswith(each, at)), "")
+    at += len(phrase)
+    if not phrase or (text[at : at + 1] not in ("\"", "[") and not text[at : at + 1].isdigit()):
+        return []
+    if text[at].isdigit():
+        return [] if counted else [(at, until(text, at, ENDS))]
+    found = []
+    while (begin := text.find("\"", at, line)) >= 0:
+        at = closing(text, begin + 1, "\"")
+        if at > begin + 1 and text[begin + 1 : at] != MASK:
+            found.append((begin + 1, at))
+        at += 1
+    return found
+
+
+def scheme(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The place without a leading `Bearer` or its like, None where nothing is left."""
+    for word in SCHEMES:
+        if text.startswith(f"{word} ", start):
+            start += len(word) + 1
+    return (start, end) if end > start and text[start:end] != MASK else None
+
+
+def skip(text: str, at: int, letters: str = " \t\"'\\") -> int:
+    while at < len(text) and text[at] in letters:
+        at += 1
+    return at
+
+
+def tokens(text: str) -> list[tuple[int, int]]:
+    """Where words stand that are secrets by their own shape."""
+    found = []
+    for start in (*TOKEN_STARTS, *COMMON_STARTS, *AWS):
+        at = text.find(start)
+        while at >= 0:
+            begin = end = at + (len(start) if start.endswith(" ") else 0)
+            if at == 0 or not text[at - 1].isalnum():
+                while end < len(text) and text[end] in TOKEN_LETTERS:
+                    end += 1
+                if end - begin >= 16 and shaped(start, text[begin:end]):
+                    found.append((begin, end))
+            at = text.find(start, max(at + 1, end))
+    return found
+
+
+def shaped(start: str, word: str) -> bool:
+    if start in AWS:
+        return word[:AWS_LENGTH].isalnum() and word[:AWS_LENGTH].isupper() and not word[AWS_LENGTH:][:1].isalnum()
+    return start not in COMMON_STARTS or any(letter.isdigit() for letter in word)

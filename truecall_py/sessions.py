@@ -1,0 +1,41 @@
+"""With which ledger a session began: a mark beside it for each session, so that a ledger that was deleted, emptied or
+exchanged in the middle is not taken for a session in which nothing happened. Never says of a session that is new that
+anything was lost; a copy of the same ledger from before is the one thing that it cannot tell.
+
+A mark is a file without content, `sessions/SESSION-LEDGER`, both by their digests.
+"""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.digest import sha256
+
+FOLDER = "sessions"
+IDS = 8, 24  # letters of a ledger's id, and of a session's
+
+
+def begun_anew(state: str, session: str, key: bytes) -> bool:
+    """Whether this session has had another ledger than the one with this key."""
+    ledger, name = sha256(key)[: IDS[0]], sha256(session.encode("utf-8", "replace"))[: IDS[1]]
+    if os.path.exists(os.path.join(state, FOLDER, f"{name}-{ledger}")):
+        return False
+    try:
+        others = os.listdir(os.path.join(state, FOLDER))
+    except OSError:
+        others = []
+    if any(other.startswith(f"{name}-") for other in others):
+        return True
+    mark(state, session, key)
+    return False
+
+
+def mark(state: str, session: str, key: bytes) -> None:
+    """Notes that this session has this ledger. Where no mark can be set, nobody will miss it."""
+    ledger, name = sha256(key)[: IDS[0]], sha256(session.encode("utf-8", "replace"))[: IDS[1]]
+    try:
+        folder = os.path.join(state, FOLDER)
+        os.makedirs(folder, 0o700, exist_ok=True)
+        os.close(os.open(os.path.join(folder, f"{name}-{ledger}"), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except OSError:
+        return
