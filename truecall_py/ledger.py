@@ -73,10 +73,6 @@ class LedgerError(TruecallError):
     exit_code = 3
 
 
-class LedgerLost(LedgerError):
-    """The ledger that this session had before is gone, and another one is in its place."""
-
-
 @record(frozen=True)
 class Event:
     """One thing that a hook was told or decided. `at` is in seconds since the epoch; `identity` is the keyed digest

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py.ledger import BATCH, ENDED, LOST, REFUSED, REQUESTED, WAITING, Event, Ledger, LedgerError, LedgerLost
+from truecall_py.ledger import BATCH, ENDED, LOST, REFUSED, REQUESTED, WAITING, Event, Ledger, LedgerError
 from truecall_py.memory import (
     RESTS,
     TOLD,
@@ -23,6 +23,7 @@ from truecall_py.memory import (
     turn_of,
     worst,
 )
+from truecall_py.sessions import LedgerLost, begun_anew, mark_session
 from truecall_py.types import ABSENT, LIE, REFUTED, VERIFIED, ToolCall
 
 TYPE_CHECKING = False
@@ -271,13 +272,11 @@ def opened(
 def lost(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
     """What is wrong where the session of `event` had another ledger before; written down as that event, so that its
     turn is known. Raises LedgerError."""
-    from truecall_py.sessions import begun_anew, mark
-
     state = os.path.dirname(ledger.path)
     if not begun_anew(state, event.session, key):
         return None
     ledger.add(event)
-    mark(state, event.session, key)
+    mark_session(state, event.session, key)
     why = "the ledger was deleted, emptied or exchanged in the middle of this session, and what it knew of it is gone"
     return LedgerLost(why, ledger.path)
 
@@ -285,10 +284,10 @@ def lost(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
 def complaint(state: str, call: ToolCall, error: LedgerError) -> tuple[str, ...]:
     """The notice of a ledger that cannot be used, once a session."""
     from truecall_py.notices import told_before
-    from truecall_py.wording import begun_anew, forgetful
+    from truecall_py.wording import forgetful, lost_memory
 
     if isinstance(error, LedgerLost):
-        return () if told_before(state, call.session, call.turn, "lost") else (begun_anew(error.what),)
+        return () if told_before(state, call.session, call.turn, "lost") else (lost_memory(error.what),)
     return () if told_before(state, call.session, "ledger", "forgetful") else (forgetful(error.what),)
 
 

@@ -10,9 +10,14 @@ from __future__ import annotations
 import os
 
 from truecall_py.digest import sha256
+from truecall_py.ledger import LedgerError
 
 FOLDER = "sessions"
 IDS = 8, 24  # letters of a ledger's id, and of a session's
+
+
+class LedgerLost(LedgerError):
+    """The ledger that this session had before is gone, and another one is in its place."""
 
 
 def begun_anew(state: str, session: str, key: bytes) -> bool:
@@ -26,11 +31,11 @@ def begun_anew(state: str, session: str, key: bytes) -> bool:
         others = []
     if any(other.startswith(f"{name}-") for other in others):
         return True
-    mark(state, session, key)
+    mark_session(state, session, key)
     return False
 
 
-def mark(state: str, session: str, key: bytes) -> None:
+def mark_session(state: str, session: str, key: bytes) -> None:
     """Notes that this session has this ledger. Where no mark can be set, nobody will miss it."""
     ledger, name = sha256(key)[: IDS[0]], sha256(session.encode("utf-8", "replace"))[: IDS[1]]
     try:

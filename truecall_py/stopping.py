@@ -15,9 +15,10 @@ from truecall_py.contract import Contract
 from truecall_py.errors import TrustError
 from truecall_py.fates import RUNNING, Fate, fates
 from truecall_py.judging import concluded, snapshot_of, verdicts
-from truecall_py.ledger import ENDED, JUDGED, LOST, SETTLED, STOP, Event, Ledger, LedgerError, LedgerLost
+from truecall_py.ledger import ENDED, JUDGED, LOST, SETTLED, STOP, Event, Ledger, LedgerError
 from truecall_py.memory import PENDING, as_data, contract_of, filed, turn_of, worst
 from truecall_py.remembering import Remembering, lost, mark
+from truecall_py.sessions import LedgerLost
 from truecall_py.snapshots import Snapshot
 from truecall_py.standing import Open
 from truecall_py.types import FAILURE, LIE, REFUTED, SUCCESS, UNKNOWN, UNVERIFIED, VERIFIED, Correction, ToolCall

@@ -231,7 +231,7 @@ def forgetful(why: str) -> str:
     )
 
 
-def begun_anew(why: str) -> str:
+def lost_memory(why: str) -> str:
     """What the person is told where a session lost its memory."""
     return (
         f"truecall: {quoted(why, 400)}. Calls are judged all the same; earlier attempts and rests are forgotten, and "
