@@ -23,7 +23,7 @@ LAYERS = (
     ("policy", "wording", "stop_words"),
     ("harnesses",),
     ("notices", "remembering", "fates"),
-    ("judging", "stopping"),
+    ("judging", "settling", "stopping"),
     ("bugs", "alarm", "incoming", "hook", "library", "slow_lane", "documents", "committed", "installs",
      "inventory", "switches", "surroundings", "canary", "diagnosis", "enforcement", "beginnings",
      "strays", "smallworld", "examples", "evidence", "recorded_shell", "recording", "appending", "ancestor_words", "ancestor",

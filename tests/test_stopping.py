@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from truecall_py.ledger import ENDED, JUDGED, SETTLED, STOP, Ledger
+from truecall_py.ledger import ENDED, JUDGED, SETTLED, STOP, Event, Ledger
 
 TWO = """\
 version: 1
@@ -63,6 +63,17 @@ class Turn:
         more = {"tool_use_id": f"toolu_{self.calls:02}", **self.marks, **more}
         return self.project.bash(command, self.harness, **more)
 
+    def ran(self, command, code=0, **more):
+        """Both hooks of a command that ended with that exit code, as the client tells it."""
+        payload = self.bash(command, **more)
+        if self.harness == "codex":
+            path = rollout(self.project, completed(payload["tool_use_id"], "CommandExecution", exit_code=code))
+            return self.told({**payload, "transcript_path": path})
+        if code:
+            del payload["tool_response"]
+            payload |= {"hook_event_name": "PostToolUseFailure", "error": f"Exit code {code}\nfailed"}
+        return self.told(payload)
+
     def stop(self, message="Done.", active=False, event="Stop", **more):
         payload = {
             "transcript_path": None, "cwd": self.project.root, "hook_event_name": event, "stop_hook_active": active,
@@ -92,6 +103,16 @@ def silent(answer):
 
 def events(project, kind):
     return [each for each in Ledger(project.state).session(SESSION) if each.event == kind]
+
+
+FOLDERS = """\
+version: 1
+contracts:
+  - id: made
+    kind: shell
+    when: {args.command: {runs: "mkdir {d}"}}
+    post: {file_exists: {path: "{{match.d}}", type: dir}}
+"""
 
 
 # -- calls that stand open ---------------------------------------------------------------------------------------
@@ -193,13 +214,182 @@ def test_parallel_calls_are_told_apart(project, turn):
     assert "call toolu_02" in text and "toolu_01" not in text and "toolu_03" not in text
 
 
-def test_another_turn_and_another_session_are_their_own(project, turn):
-    """A lie holds the turn in which it was told, and no other session."""
+def test_another_session_is_its_own(project, turn):
+    """A lie holds the session in which it was told, and no other."""
     project.trust(TWO)
     turn.save()
-    assert silent(Turn(project, turn.harness, "turn-2").stop())
     assert silent(Turn(project, turn.harness, session="other").stop())
     assert "notes/a.md" in reason(turn.stop())
+
+
+def test_a_turn_that_was_interrupted_is_answered_for_once(project, turn):
+    """No stop ever came for it: the next one holds for what it left open, and none after that says a word of it."""
+    project.trust(TWO)
+    turn.save()
+    turn.name = "turn-2"
+    turn.told(turn.bash("ls"))
+    text = reason(turn.stop("All saved."))
+    assert text.startswith("NOT DONE: the effect of 1 call of this session is not there") and "call toolu_01" in text
+    assert turn.stop(active=True).form == "notice"
+    turn.name = "turn-3"
+    turn.save("b", write=True)
+    assert silent(turn.stop())
+
+
+def test_what_was_told_at_a_stop_is_not_told_in_the_next_turn(project, turn):
+    """Also where its turn ended without a hold in it: the person was told."""
+    project.trust(TWO)
+    turn.save()
+    assert turn.stop(active=True).form == "notice"
+    turn.name = "turn-2"
+    assert silent(turn.stop())
+    turn.save("b")
+    text = reason(turn.stop())
+    assert "notes/b.md" in text and "notes/a.md" not in text
+
+
+def test_the_same_command_in_another_folder_puts_nothing_right(project, turn):
+    """What counts is the path that comes of it: `mkdir x` here is not `mkdir x` there, whatever is shown of either."""
+    project.trust(FOLDERS)
+    for name in "ab":
+        project.folder("project", name)
+    turn.ran("mkdir x", cwd=os.path.join(project.root, "a"))
+    payload = turn.bash("mkdir x", cwd=os.path.join(project.root, "b"))
+    if turn.harness == "codex":
+        record = completed(payload["tool_use_id"], "CommandExecution", exit_code=0)
+        payload["transcript_path"] = rollout(project, record)
+    turn.asked(payload)
+    project.folder("project", "b", "x")
+    project.hook(payload, turn.harness)
+    ended = events(project, ENDED)
+    assert [each.state for each in ended] == ["refuted", "verified"]
+    assert len({each.data["verdicts"][0]["subject"] for each in ended}) == 1
+    assert "/a/x" in reason(turn.stop())
+
+
+def test_a_folder_that_the_command_itself_goes_to(project, turn):
+    """`cd a && mkdir x` is not put right by `cd b && mkdir x`."""
+    project.trust(FOLDERS)
+    for name in "ab":
+        project.folder("project", name)
+    turn.ran("cd a && mkdir x")
+    payload = turn.bash("cd b && mkdir x")
+    if turn.harness == "codex":
+        record = completed(payload["tool_use_id"], "CommandExecution", exit_code=0)
+        payload["transcript_path"] = rollout(project, record)
+    turn.asked(payload)
+    project.folder("project", "b", "x")
+    project.hook(payload, turn.harness)
+    assert [each.state for each in events(project, ENDED)] == ["refuted", "verified"]
+    assert "/a/x" in reason(turn.stop())
+
+
+def test_the_same_call_in_another_folder_puts_nothing_right(project):
+    """A contract whose path is relative is about another file there, though tool and arguments are the same."""
+    project.trust("version: 1\ncontracts:\n  - id: note-saved\n    tool: mcp__notes__save_note\n"
+                  "    post: {file_exists: {path: '{{args.title}}.md'}}\n")  # fmt: skip
+    turn = Turn(project)
+    here, there = project.folder("project", "a"), project.folder("project", "b")
+    turn.save("n", cwd=here)
+    payload = turn.note("n", cwd=there)
+    turn.asked(payload)
+    project.write("b/n.md", "x")
+    project.hook(payload)
+    assert [each.state for each in events(project, ENDED)] == ["refuted", "verified"]
+    assert "/a/n.md" in reason(turn.stop())
+
+
+def test_what_stands_open_long_ago_in_a_turn_is_not_lost(project, turn):
+    """Thousands of calls after it, in the same turn, the lie still holds, and only once."""
+    project.trust(TWO)
+    turn.save()
+    several(project, turn, 2100)
+    assert "call toolu_01" in reason(turn.stop())
+    several(project, turn, 2100, "y")
+    assert silent(turn.stop()) or turn.stop().form == "notice"
+    turn.name = "turn-2"
+    assert silent(turn.stop())
+
+
+def test_more_than_a_hundred_open_calls_hold_once(project, turn):
+    """However many there are, each is remembered as told."""
+    project.trust(TWO)
+    turn.save()
+    (lie,) = [each for each in events(project, ENDED) if each.call == "toolu_01"]
+    ledger = Ledger(project.state)
+    ledger.add(*(
+        Event(SESSION, f"z{number}", ENDED, lie.at, turn.harness, "turn-1", "", lie.tool, f"i{number}", "refuted", lie.data)
+        for number in range(150)
+    ))  # fmt: skip
+    ledger.close()
+    assert reason(turn.stop()).count("- refuted") == 12
+    assert turn.stop().form == "notice"
+    turn.name = "turn-2"
+    assert silent(turn.stop())
+
+
+def several(project, turn, number, prefix="x"):
+    """Calls that no contract is about, as the ledger keeps them."""
+    ledger = Ledger(project.state)
+    ledger.add(*(Event(SESSION, f"{prefix}{each}", ENDED, 1.0, turn.harness, turn.name, "", "Bash", f"{prefix}{each}")
+                 for each in range(number)))  # fmt: skip
+    ledger.close()
+
+
+# -- what is ordered ---------------------------------------------------------------------------------------------
+
+
+def test_a_route_that_rests_is_not_ordered_again(project, turn):
+    """It would be refused: another route, or the truth."""
+    project.trust(TWO.replace("    post", "    repeat: safe\n    post"))
+    turn.save("a")
+    turn.save("b")
+    text = reason(turn.stop())
+    assert "its route rests" in text and "make the same call again" not in text and "tell the user" in text
+    project.trust(TWO.replace("    post", "    repeat: safe\n    alternatives: [Write]\n    post"))
+    turn.name = "turn-2"
+    turn.session = "other"
+    turn.save("c")
+    turn.save("d")
+    assert "another route: use Write" in reason(turn.stop())
+
+
+def test_what_came_later_is_not_overwritten_by_order(project):
+    """Another call may have brought about something better in the same place: look first, never again."""
+    project.trust('version: 1\ncontracts:\n  - id: written\n    kind: write\n    post: {file_exists: '
+                  '{path: "{{file.path}}", contains: "{{args.content}}"}}\n')  # fmt: skip
+    turn = Turn(project)
+    turn.told(project.wrote("f.txt", "first", tool_use_id="toolu_w1", **turn.marks))
+    assert "make the same call again" in reason(turn.stop())
+    turn.name = "turn-2"
+    turn.told(project.wrote("g.txt", "first", tool_use_id="toolu_w2", **turn.marks))
+    turn.told(turn.bash("printf better > g.txt"))
+    project.write("g.txt", "better")
+    text = reason(turn.stop())
+    assert "look first what is there now" in text and "make the same call again" not in text
+
+
+def test_a_call_that_only_looks_does_not_come_between(project):
+    """After a look the order is as it was."""
+    project.trust(TWO.replace("    post", "    repeat: safe\n    post"))
+    turn = Turn(project)
+    turn.save()
+    turn.told(project.payload("claude-code", "Read", {"file_path": project.contract}, {}, tool_use_id="r", **turn.marks))
+    assert "make the same call again" in reason(turn.stop())
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_call_that_was_not_kept_claims_no_more_than_is_known(project, turn, large):
+    """It cannot be looked at again, since it is secret or too large: whether it was put right is not known."""
+    project.trust(TWO + ("" if large else "    store: none\n"))
+    body = "x" * 1_100_000 if large else "hello"
+    payload = turn.note()
+    payload["tool_input"]["body"] = body
+    turn.told(payload)
+    project.write("notes/a.md", body)
+    text = reason(turn.stop())
+    assert text.startswith("NOT CONFIRMED: the effect of 1 call of this turn was not there when it ended")
+    assert "could not be looked at again" in text and "NOT DONE" not in text
 
 
 GRANTS = """\
@@ -265,7 +455,7 @@ def test_secrets_do_not_stay(project, turn):
     project.trust(TWO + "    store: none\n")
     turn.save("b")
     assert os.listdir(folder) == []
-    assert "not put right" in reason(turn.stop())
+    assert "could not be looked at again" in reason(turn.stop())
 
 
 # -- what the person is asked ------------------------------------------------------------------------------------
@@ -316,7 +506,34 @@ def test_a_sub_agent_that_goes_on_is_not_the_main_ones(project, turn):
     project.trust(TWO)
     turn.save("main", write=True)
     turn.save("sub", **turn.agent("a1"))
+    goes_on = {"background_tasks": [{"id": "a1", "type": "subagent", "status": "running"}]}
+    assert silent(turn.stop(**goes_on if turn.harness == "claude-code" else {}))
+
+
+def test_a_sub_agent_that_was_killed_leaves_its_lie_to_the_main_one(project):
+    """It never stopped, and the client does not name it among what runs: also where the main one made no call."""
+    project.trust(TWO)
+    turn = Turn(project)
+    turn.save("sub", **turn.agent("a1"))
+    assert "notes/sub.md" in reason(turn.stop())
+    assert turn.stop(active=True).form == "notice"
+    turn.name = "turn-2"
     assert silent(turn.stop())
+
+
+def test_a_sub_agent_that_is_resumed_is_not_held_for_an_old_turn(project, turn):
+    """What it was held for once is over; what it does now is not."""
+    project.trust(TWO)
+    agent = turn.agent("a1")
+    turn.save("a", **agent)
+    assert "notes/a.md" in reason(turn.stop(event="SubagentStop", **agent))
+    turn.stop(event="SubagentStop", active=True, **agent)
+    turn.name = "turn-2"
+    turn.told(turn.bash("ls", **agent))
+    assert silent(turn.stop(event="SubagentStop", **agent))
+    turn.save("b", **agent)
+    text = reason(turn.stop(event="SubagentStop", **agent))
+    assert "notes/b.md" in text and "notes/a.md" not in text
 
 
 # -- claims ------------------------------------------------------------------------------------------------------
@@ -349,14 +566,14 @@ def test_a_claim_with_its_call_is_not_held(project, turn):
     turn.told(turn.bash("echo npm test"))
     assert "no call was made" in reason(turn.stop("Tests pass."))
     turn.name = "turn-2"
-    turn.told(turn.bash("npm test -- --all"))
+    turn.ran("npm test -- --all")
     assert silent(turn.stop("Tests pass."))
 
 
 def test_a_call_of_an_earlier_turn_is_a_doubt(project, turn):
     """The message may speak of it: nobody is held, and the person is told."""
     project.trust(CLAIMS)
-    turn.told(turn.bash("npm test"))
+    turn.ran("npm test")
     turn.name = "turn-2"
     answer = turn.stop("As I said, tests pass.")
     assert answer.form == "notice" and "tests-run is unverified" in answer.notice
@@ -373,12 +590,60 @@ def test_a_call_before_the_contract_is_a_doubt(project, turn):
 def test_a_sub_agents_claim_needs_its_own_call(project, turn):
     """What the main agent ran does not stand behind a sub-agent's words; the other way round it does."""
     project.trust(CLAIMS)
-    turn.told(turn.bash("npm test", **turn.agent("a2")))
+    turn.ran("npm test", **turn.agent("a2"))
     assert "no call was made" not in str(turn.stop("Tests pass.", event="SubagentStop", **turn.agent("a2")).out)
     turn.name = "turn-2"
     turn.told(turn.bash("ls"))
-    turn.told(turn.bash("npm test", **turn.agent("a1")))
+    turn.ran("npm test", **turn.agent("a1"))
     assert silent(turn.stop("Tests pass."))
+
+
+def test_a_call_that_failed_stands_behind_no_claim(project, turn):
+    """Tests that ended with 1 do not pass; a run after it that ended well does."""
+    project.trust(CLAIMS)
+    turn.ran("npm test", code=1)
+    text = reason(turn.stop("All tests pass."))
+    assert "no call was made that succeeded" in text
+    turn.name = "turn-2"
+    turn.ran("npm test", code=1)
+    turn.ran("npm test -- again")
+    assert silent(turn.stop("All tests pass."))
+
+
+def test_a_contract_may_ask_for_a_call_that_failed(project, turn):
+    """Where `when` is about how it ended, that decides: whoever says that the tests were run must only have run them."""
+    project.trust(CLAIMS.replace('"npm test *"}}', '"npm test *"}, reported: {one_of: [success, failure]}}'))
+    turn.ran("npm test", code=1)
+    assert silent(turn.stop("Not all tests pass."))
+
+
+def test_a_call_whose_end_nobody_tells_is_a_doubt(project):
+    """Codex says the exit code in its transcript alone: without it the person is told, and nobody is held."""
+    project.trust(CLAIMS)
+    turn = Turn(project, "codex")
+    turn.told(turn.bash("npm test"))
+    answer = turn.stop("All tests pass.")
+    assert answer.form == "notice" and "tests-run is unverified" in answer.notice
+
+
+def test_a_lie_stands_behind_no_claim(project, turn):
+    """A call whose effect is not there is not the one that the message needs; once it is there, it is."""
+    sent = "  - id: sent\n    event: stop\n    tool: mcp__notes__save_note\n    claims: ['(?i)saved']\n"
+    project.trust(TWO + sent)
+    turn.save()
+    assert "no call was made that succeeded" in reason(turn.stop("It is saved."))
+    project.write("notes/a.md", "hello")
+    assert silent(turn.stop("It is saved."))
+
+
+def test_a_call_in_the_background_stands_behind_a_claim_when_it_has_ended_well(project):
+    """Until then nobody can tell."""
+    project.trust(CLAIMS + MADE.partition("contracts:\n")[2].replace("make *", "npm test *"))
+    turn = Turn(project)
+    turn.told(turn.bash("npm test", **LATER))
+    assert "tests-run is unverified" in turn.stop("All tests pass.", background_tasks=RUNNING).notice
+    project.write("app", "x")
+    assert silent(turn.stop("All tests pass."))
 
 
 def test_no_message_is_no_claim_and_no_pass(project, turn):
@@ -513,6 +778,94 @@ def test_background_work_whose_end_a_call_tells(project, status, code, form):
         assert silent(turn.stop())
 
 
+def notification(project, name="toolu_01", status="completed", code=0, task="b1", before=0):
+    """Claude Code's transcript with the notification that a task has ended, as 2.1.197 and 2.1.332 write it."""
+    how = f"completed (exit code {code})" if status == "completed" else f"failed with exit code {code}"
+    text = (f"<task-notification>\n<task-id>{task}</task-id>\n<tool-use-id>{name}</tool-use-id>\n"
+            f"<output-file>/tmp/{task}.output</output-file>\n<status>{status}</status>\n"
+            f"<summary>Background command \"make app\" {how}</summary>\n</task-notification>")  # fmt: skip
+    lines = ["x" * before] if before else []
+    answered = [{"type": "tool_result", "tool_use_id": name, "content": "Command running in background"}]
+    lines.append(json.dumps({"type": "user", "message": {"role": "user", "content": answered}}))
+    if status:
+        lines.append(json.dumps({"type": "queue-operation", "operation": "enqueue", "content": text}, separators=(",", ":")))
+    return project.write(os.path.join(project.base, "claude.jsonl"), "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("status, code, told", [("completed", 0, True), ("failed", 2, False)])
+def test_background_work_is_judged_at_the_next_hook(project, status, code, told):
+    """The client's notification says that it ended, in another turn: its lie is told beside whatever call comes next,
+    and a failure that the client told is not told again. At the stop that follows, the lie holds once."""
+    project.trust(MADE)
+    turn = Turn(project)
+    turn.told(turn.bash("make app", **LATER))
+    quiet = notification(project, status="")
+    assert silent(turn.told(turn.bash("ls", transcript_path=quiet)))
+    assert "NOT FINISHED" in reason(turn.stop(background_tasks=RUNNING, transcript_path=quiet))
+    turn.name = "turn-2"
+    path = notification(project, status=status, code=code)
+    found = turn.told(turn.bash("ls -l", transcript_path=path))
+    assert (b"NOT DONE" in found.out) == told
+    (judged,) = events(project, JUDGED)
+    assert (judged.call, judged.state) == ("toolu_01", "refuted")
+    assert silent(turn.told(turn.bash("ls -a", transcript_path=path)))
+    answer = turn.stop("app is made.", transcript_path=path)
+    assert ("make app" in reason(answer)) if told else silent(answer)
+    turn.name = "turn-3"
+    assert silent(turn.stop(transcript_path=path))
+
+
+def test_background_work_that_landed_is_settled_at_the_next_hook(project):
+    """In silence; and then no hook looks for it any more."""
+    project.trust(MADE)
+    turn = Turn(project)
+    turn.told(turn.bash("make app", **LATER))
+    mark = os.path.join(project.state, "open", SESSION, "runs.done")
+    assert os.path.exists(mark)
+    project.write("app", "whole")
+    assert silent(turn.told(turn.bash("ls", transcript_path=notification(project, before=70_000))))
+    (settled,) = events(project, SETTLED)
+    assert (settled.call, settled.state) == ("toolu_01", "verified")
+    assert not os.path.exists(mark)
+    assert silent(turn.stop())
+
+
+def test_the_answer_at_the_beginning_is_no_end(project):
+    """The transcript holds an answer to the call itself as soon as it is sent to the background."""
+    project.trust(MADE)
+    turn = Turn(project)
+    turn.told(turn.bash("make app", **LATER))
+    project.write("app", "half")
+    path = notification(project, status="")
+    assert silent(turn.told(turn.bash("ls", transcript_path=path)))
+    assert not events(project, SETTLED) + events(project, JUDGED)
+    assert reason(turn.stop(background_tasks=None, transcript_path=path)).startswith("NOT FINISHED")
+
+
+def test_background_work_that_failed_by_its_own_word_holds_nobody(project):
+    """The notification at the stop says that it failed, and the model was told so."""
+    project.trust(MADE)
+    turn = Turn(project)
+    turn.told(turn.bash("make app", **LATER))
+    assert silent(turn.stop(transcript_path=notification(project, status="failed", code=2)))
+
+
+def test_background_work_that_ends_in_the_next_turn(project):
+    """It was held for as unfinished; what came of it holds once more, in the turn in which it ended."""
+    project.trust(MADE)
+    turn = Turn(project)
+    turn.told(turn.bash("make app", **LATER))
+    assert "NOT FINISHED" in reason(turn.stop(background_tasks=RUNNING))
+    assert turn.stop(active=True, background_tasks=RUNNING).form == "notice"
+    turn.name = "turn-2"
+    turn.told(turn.bash("ls"))
+    assert silent(turn.stop(background_tasks=RUNNING))
+    assert reason(turn.stop("app is made.")).startswith("NOT DONE")
+    assert turn.stop(active=True).form == "notice"
+    turn.name = "turn-3"
+    assert silent(turn.stop())
+
+
 # -- Codex: calls of whose end no hook is told -------------------------------------------------------------------
 
 FILES = "version: 1\nuse: [files]\n" + TWO.partition("version: 1\n")[2]
@@ -560,6 +913,19 @@ def test_a_patch_that_failed_and_said_so(project):
     turn = Turn(project, "codex")
     turn.asked(turn.bash(HEREDOC))
     said = "apply_patch verification failed: Failed to read file"
+    assert silent(turn.stop(transcript_path=rollout(project, output("toolu_01", said))))
+    assert events(project, ENDED)[0].data["reported"] == "failure"
+
+
+@pytest.mark.parametrize("said", [
+    "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings",
+    "approval policy is Never; reject command \u2014 you cannot ask for escalated permissions",
+])  # fmt: skip
+def test_a_call_that_codex_never_made(project, said):
+    """What its sandbox or its settings forbid was told to the agent as that."""
+    project.trust(FILES)
+    turn = Turn(project, "codex")
+    turn.asked(turn.bash(HEREDOC))
     assert silent(turn.stop(transcript_path=rollout(project, output("toolu_01", said))))
     assert events(project, ENDED)[0].data["reported"] == "failure"
 
@@ -638,6 +1004,50 @@ def test_a_ledger_that_is_damaged(project, turn):
     assert text.startswith("NOT CONFIRMED") and "tell the user" in text
     assert turn.stop().form == "notice"
     assert turn.stop(active=True).form == "notice"
+
+
+def test_a_stop_that_cannot_be_written_down_holds_once(project, turn):
+    """Another process keeps the ledger locked: then a mark beside it remembers that the agent was held."""
+    project.trust(TWO)
+    turn.save()
+    ledger = Ledger(project.state)
+    ledger.db.execute("BEGIN IMMEDIATE")
+    try:
+        assert "notes/a.md" in reason(turn.stop())
+    finally:
+        ledger.db.execute("ROLLBACK")
+        ledger.close()
+    assert not events(project, STOP)
+    assert turn.stop().form == "notice"
+    turn.save("b")
+    assert "notes/b.md" in reason(turn.stop())
+
+
+def test_a_stop_without_a_session(project, turn):
+    """Nobody can be held only once then: the person reads what is not so, and that nothing else was judged."""
+    project.trust(AT_STOP)
+    answer = turn.stop(session_id="")
+    assert answer.form == "notice"
+    assert "built is refuted at the stop" in answer.notice and "names no session" in answer.notice
+
+
+@pytest.mark.parametrize("told, held", [(False, True), (True, False), (None, False)])
+def test_a_stop_that_cannot_be_read(project, turn, told, held):
+    """The agent is held once: not where the bytes say that it was held before, or do not say it."""
+    project.trust(TWO)
+    said = b"" if told is None else b'"stop_hook_active": %s, ' % (b"true" if told else b"false")
+    data = b'{"hook_event_name": "Stop", ' + said + b'"last_assistant_message": "\\"stop_hook_active\\":false'
+    answer = project.hook(data, turn.harness, "Stop")
+    assert ("decision" in answer.json) == held
+    assert "not one JSON object" in str(answer.json)
+
+
+def test_contracts_that_nobody_trusted_are_named_at_the_stop(project, turn):
+    """Once a session, to the person: nothing was judged by them."""
+    project.write(project.contract, AT_STOP)
+    answer = turn.stop()
+    assert answer.form == "notice" and "truecall trust" in answer.notice and project.contract in answer.notice
+    assert silent(turn.stop())
 
 
 def test_a_damaged_pin(project, turn):

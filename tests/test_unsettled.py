@@ -144,7 +144,7 @@ def test_a_secret_in_the_name_of_a_file_is_not_kept_at_all(project):
     turn = Turn(project)
     turn.told(project.wrote("token=hunter2", "x", tool_use_id="w", **turn.marks))
     assert not kept(project) and b"hunter" not in stored(project)
-    assert "NOT DONE" in reason(turn.stop())
+    assert "could not be looked at again" in reason(turn.stop())
 
 
 def test_what_was_put_right_goes_at_once(project, turn):

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from truecall_py.engine import condition, untold, verdict
 from truecall_py.errors import TrustError, Unverified
-from truecall_py.facts import Facts
+from truecall_py.facts import Facts, exit_code, reported
 from truecall_py.globs import fits
-from truecall_py.ledger import ENDED, REQUESTED
+from truecall_py.ledger import ENDED, JUDGED, REQUESTED, SETTLED
 from truecall_py.looks import watched
 from truecall_py.memory import filed
 from truecall_py.trust import changed_code
-from truecall_py.types import REFUTED, UNVERIFIED, Outcome, ToolCall
+from truecall_py.types import FAILURE, REFUTED, SUCCESS, UNVERIFIED, VERIFIED, Outcome, ToolCall
 from truecall_py.world import World
 
 TYPE_CHECKING = False
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from truecall_py.trust import Source
     from truecall_py.types import Stop, Verdict
 
-UNKNOWN = "no such call is known of this turn, and it may have been made"
+# Conditions by which a contract says itself how a call must have ended.
+OUTCOMES = frozenset(("reported", "exit_code", "is_error"))
+FAILED = "failed"
+NO_CALL = "no call was made"
+NONE_LANDED = "no call was made that succeeded: each that was made failed, or its effect was not there"
+UNKNOWN = "no such call is known to have ended well in this turn, and it may have been made"
 SEARCHED = 200_000  # characters of a message, from its end
 
 
@@ -44,25 +49,38 @@ def about_calls(contract: Contract) -> bool:
     return bool(contract.plain.get("tool") or contract.plain.get("kind"))
 
 
-def stands_behind(contract: Contract, call: ToolCall, ends: float) -> bool | None:
-    """Whether a call that has ended is one that the contract asks for; None where a condition cannot be told."""
+def stands_behind(contract: Contract, call: ToolCall, ends: float) -> bool | str | None:
+    """Whether a call that has ended is one that the contract asks for: FAILED where a claim would need it, and it
+    said itself that it failed (a `when` that is about that decides for itself); None where a condition, or how it
+    ended, cannot be told."""
     if not names(contract, call):
         return False
     world = World(call.start_cwd, contract.project, ends)
-    unsure = False
+    when, unsure = contract.plain["when"], False
     for file in call.files if contract.plain.get("per_file") else (None,):
         try:
             facts = Facts(call, world, file)
-            if all(condition(path, matcher, facts) is not None for path, matcher in contract.plain["when"].items()):
-                return True
+            if all(condition(path, matcher, facts) is not None for path, matcher in when.items()):
+                decided = not contract.plain.get("claims") or any(path in OUTCOMES for path in when)
+                return True if decided else succeeded(call, world)
         except Unverified:
             unsure = True
     return None if unsure else False
 
 
-def asked_for(found: Sequence[Source], call: ToolCall, ends: float) -> dict[str, bool | None]:
-    """For each contract at the stop that asks for calls, whether this is one (None: it cannot be told)."""
-    told: dict[str, bool | None] = {}
+def succeeded(call: ToolCall, world: World) -> bool | str | None:
+    """Whether a call reported success: True, FAILED, or None where nobody says it, or it still runs."""
+    if call.background:
+        return None
+    if exit_code(call, world) not in (None, 0):
+        return FAILED
+    said = reported(call, world)
+    return FAILED if said == FAILURE else True if said == SUCCESS else None
+
+
+def asked_for(found: Sequence[Source], call: ToolCall, ends: float) -> dict[str, bool | str | None]:
+    """For each contract at the stop that asks for calls, whether this is one (see stands_behind)."""
+    told: dict[str, bool | str | None] = {}
     for source in found:
         try:
             mine = [each for each in source.at_stop() if about_calls(each)]
@@ -91,12 +109,12 @@ def judged(
     except Unverified as why:
         return untold(contract, call, "to read the last message", why.why, why.cause)
     if about_calls(contract):
-        made = found(contract, events, mine)
-        if made is False and not claims:
+        state, known = found(contract, events, mine)
+        if state == REFUTED and not claims:
             return None
-        if made is not True:
-            told = (REFUTED, "no call was made", "") if made is False else (UNVERIFIED, UNKNOWN, "harness")
-            outcome = Outcome("claims", told[0], f"a call of {wanted(contract)} in this turn", *told[1:])
+        if state != VERIFIED:
+            expected = f"a call of {wanted(contract)} in this turn"
+            outcome = Outcome("claims", state, expected, known, "" if state == REFUTED else "harness")
             return verdict(contract, call, world, None, (outcome,), began)
         if not contract.plain["post"]:
             return None
@@ -113,18 +131,35 @@ def claimed(claims: Sequence[str], stop: Stop, world: World) -> bool:
     return any(world.search(pattern, text) for pattern in claims)
 
 
-def found(contract: Contract, events: Sequence[Event] | None, mine: Sequence[Event]) -> bool | None:
-    """Whether a call that the contract asks for was made; None where that cannot be told: it may still run, was made
-    before anybody asked for it, or in an earlier turn, of which the message may speak."""
+def found(contract: Contract, events: Sequence[Event] | None, mine: Sequence[Event]) -> tuple[str, str]:
+    """(state, what was found) of the calls that the contract asks for: VERIFIED where one stands behind the message,
+    UNVERIFIED where that cannot be told: it may still run, was made before anybody asked for it, or in an earlier
+    turn, of which the message may speak."""
     calls = [each for each in mine if each.event == ENDED]
-    name = known_by(contract)
-    told = [each.data.get("stop", {}).get(name) for each in calls]
+    told = [stood(each, contract, events or ()) for each in calls]
     if True in told:
-        return True
+        return VERIFIED, ""
     ended = {each.call for each in calls}
     begun = any(each.event == REQUESTED and each.call not in ended and each.data.get("untold") for each in mine)
-    earlier = any(each.data.get("stop", {}).get(name) for each in events or () if each.event == ENDED)
-    return None if events is None or None in told or begun or earlier else False
+    earlier = any(stood(each, contract, events or ()) is True for each in events or () if each.event == ENDED)
+    if events is None or None in told or begun or earlier:
+        return UNVERIFIED, UNKNOWN
+    return REFUTED, NONE_LANDED if FAILED in told else NO_CALL
+
+
+def stood(event: Event, contract: Contract, events: Sequence[Event]) -> bool | str | None:
+    """Whether a call stands behind the message, by all that is known of it by now: not one whose effect was not there
+    when it was last looked at. One that went on in the background has to have ended well."""
+    told: bool | str | None = event.data.get("stop", {}).get(known_by(contract))
+    if not contract.plain.get("claims"):
+        return told
+    since = [each for each in events if each.call == event.call and each.event in (JUDGED, SETTLED)]
+    rows = since[-1].data.get("verdicts", ()) if since else event.data.get("verdicts", ())
+    if told is not False and any(row.get("state") == REFUTED and row.get("mode") != "observe" for row in rows):
+        return FAILED
+    if told is None and "background" in event.data and since and since[-1].state == VERIFIED:
+        return True
+    return told
 
 
 def wanted(contract: Contract) -> str:

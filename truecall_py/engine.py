@@ -213,8 +213,19 @@ def verdict(
     elif application and application.match:
         subject = ", ".join(value[:200] for name, value in application.match.items() if name != "directory")
     said = ABSENT if state == VERIFIED else reported(call, world)
+    about = () if application is None else effect(contract, call, world, application)
     return Verdict(
         contract.id, state, claim(state, str(said)), outcomes, contract.source, plain.get("mode", "enforce"),
         plain.get("repeat", ""), plain.get("remedy", ""), tuple(plain.get("alternatives", ())), cause, subject,
-        world.now() - began, plain.get("class", ""), plain.get("grants", ""), contract.file,
+        world.now() - began, plain.get("class", ""), plain.get("grants", ""), contract.file, about,
     )  # fmt: skip
+
+
+def effect(contract: Contract, call: ToolCall, world: World, application: Application) -> tuple[Any, ...]:
+    """What tells one real effect from another: the contract's file, the folder in which relative paths start, and the
+    file or the captures. Nothing (an empty tuple) where the folder of a command is not known."""
+    if world.base is None and "shell" in call.kinds:
+        return ()
+    path = application.file.path if application.file else None
+    match = sorted((name, value) for name, value in (application.match or {}).items() if name != "directory")
+    return contract.file, contract.project, world.base, path, match

@@ -12,7 +12,7 @@ import os
 from truecall_py.errors import Unverified
 from truecall_py.harnesses.content import whole
 from truecall_py.records import record
-from truecall_py.transcript import STATUSES, backwards
+from truecall_py.transcript import PIECE, STATUSES, TAIL, backwards
 from truecall_py.types import FAILURE, SUCCESS, UNKNOWN
 from truecall_py.wire import Refused, loads
 
@@ -24,10 +24,15 @@ if TYPE_CHECKING:
     from truecall_py.world import World
 
 RUNNING = "running"
+NOTICE = "<task-notification>\n"
+RECENT = 1 << 20  # bytes from the end of a transcript that are looked through where nobody has looked yet
 LONGEST = 4000  # characters of a tool's own words that are kept
-# How Codex' own answer begins where a call was never made; a command's output stands below a header.
-NEVER_MADE = ("apply_patch verification failed", "Command blocked by PreToolUse hook", "patch rejected by user",
-              "Tool call blocked by PreToolUse hook", "exec command rejected by user", "Rejected(")  # fmt: skip
+# How Codex' own answer begins where a call was never made; a command's output stands below a header. Seen with
+# 0.144.6 and 0.171.0 are the first five (the fourth of a patch outside of the sandbox; the fifth of a command that
+# asks to leave it, where nobody is asked). The last two, of a call that the person rejects, were not seen yet.
+NEVER_MADE = ("apply_patch verification failed", "Command blocked by PreToolUse hook",
+              "Tool call blocked by PreToolUse hook", "patch rejected: ", "approval policy is Never; reject command",
+              "patch rejected by user", "exec command rejected by user")  # fmt: skip
 
 
 @record(frozen=True)
@@ -123,6 +128,55 @@ def of_claude(plain: dict[str, Any]) -> Iterator[tuple[str, Fate, bool]]:
         if isinstance(block, dict) and block.get("type") == "tool_result":
             said = FAILURE if block.get("is_error") is True else SUCCESS
             yield str(block.get("tool_use_id")), Fate(said, None, words(block.get("content"))), True
+
+
+def notified(path: str | None, since: int, world: World) -> tuple[dict[str, Fate], int]:
+    """The fate of each call of Claude Code's whose work went on in the background and has ended, by the notifications
+    in the transcript at `path` after its first `since` bytes (0: in the last RECENT); and how far it was read. The
+    answer to the call itself, which comes when that work begins, is no such word."""
+    found: dict[str, Fate] = {}
+    try:
+        descriptor = os.open(path or "", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return found, since
+    try:
+        size = os.fstat(descriptor).st_size
+        begin = since if 0 < since <= size else max(0, size - RECENT)
+        begin = max(begin, size - TAIL)
+        os.lseek(descriptor, begin, os.SEEK_SET)
+        rest, upto = b"", begin
+        while upto + len(rest) < size and (piece := os.read(descriptor, PIECE)):
+            *lines, left = (rest + piece).split(b"\n")
+            upto += len(rest) + len(piece) - len(left)
+            rest = left
+            for line in lines:
+                if b'"queue-operation"' in line and b"<task-notification>" in line:
+                    found |= notice(line)
+            world.remaining()
+        return found, upto
+    except (OSError, Unverified):
+        return found, since
+    finally:
+        os.close(descriptor)
+
+
+def notice(line: bytes) -> dict[str, Fate]:
+    """The call and its fate of which one notification tells; the client's own words stand before those of the call's
+    description, and after them."""
+    try:
+        plain = loads(line.decode("utf-8", "replace"))
+    except Refused:
+        return {}
+    text = plain.get("content") if isinstance(plain, dict) and plain.get("operation") == "enqueue" else None
+    if not isinstance(text, str) or not text.startswith(NOTICE):
+        return {}
+    call, status = (
+        text.partition(f"<{name}>")[2].partition(f"</{name}>")[0] for name in ("tool-use-id", "status")
+    )  # fmt: skip
+    said = {"completed": SUCCESS, "failed": FAILURE}.get(status, UNKNOWN)
+    summary = text.rpartition("</summary>")[0].rstrip()
+    code = whole(summary.rstrip(")").rpartition("exit code ")[2])
+    return {call: Fate(FAILURE if code else said, code)} if call else {}
 
 
 def number(value: Any) -> int | None:

@@ -12,8 +12,8 @@ import time
 
 from truecall_py.alarm import arm, disarm
 from truecall_py.errors import DeadlineReached, PayloadError, TruecallError, TrustError
-from truecall_py.incoming import Options, decode, read_stdin
-from truecall_py.types import Correction, Reply
+from truecall_py.incoming import Options, decode, held_already, read_stdin
+from truecall_py.types import STOPS, Correction, Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,9 +79,10 @@ def calls(harness: ModuleType, payload: dict[str, Any]) -> tuple[ToolCall, ...]:
 
 def judged(
     harness: ModuleType, event: str, every: tuple[ToolCall, ...], options: Options, ends: float,
-    notices: tuple[str, ...],
+    notices: tuple[str, ...], transcript: str | None,
 ) -> Reply:  # fmt: skip
-    """The reply to the calls of one event: every contract that counts is asked about each."""
+    """The reply to the calls of one event: every contract that counts is asked about each. `transcript` is the file
+    that may say of the session's work in the background that it has ended."""
     from truecall_py import places, trust
 
     state = options.state or places.state()
@@ -91,10 +92,10 @@ def judged(
     for call in every:
         correction, notices = judged_by(found, call, state, session, ends, notices)
         corrections.append(correction)
-        if call.tool in getattr(harness, "WATCHES", ()):
-            from truecall_py.stopping import ended
+        if call.tool in getattr(harness, "WATCHES", ()) or os.path.exists(places.runs(state, call.session)):
+            from truecall_py.settling import told_of
 
-            corrections += ended(harness, call, found, state, session, ends)
+            corrections += told_of(harness, call, found, state, session, ends, transcript)
     correction = corrections[0]
     if len(corrections) > 1:
         from truecall_py.wording import joined
@@ -262,8 +263,10 @@ def loud(options: Options, why: str, do: str = "", harness: ModuleType | None = 
     from truecall_py.wording import unreadable
 
     if options.stop is not None:
-        return at_stop(module(options.stop.harness), options.stop, why)
+        return at_stop(module(options.stop.harness), options.stop.event, options.stop.active, why)
     harness = harness or module(options.harness if options.harness in NAMES else "claude-code")
+    if options.active is not None and hasattr(harness, "hold"):
+        return at_stop(harness, options.event, options.active, why)
     text = unreadable(why, do)
     if options.event in harness.KNOWN:  # one that is not about a finished call: the person is told
         return answer(harness, options.event, None, None, (text,))
@@ -271,12 +274,12 @@ def loud(options: Options, why: str, do: str = "", harness: ModuleType | None = 
     return answer(harness, event, None, Correction(text, False), ())
 
 
-def at_stop(harness: ModuleType, stop: Stop, why: str) -> Reply:
+def at_stop(harness: ModuleType, event: str, active: bool, why: str) -> Reply:
     """The same for an agent that wants to stop: it is held once, to tell the person."""
     from truecall_py.stop_words import cannot_say, unknown
 
-    text = "" if stop.active else cannot_say(why, ())
-    reply: Reply = harness.hold(stop.event, text, (unknown(why),))
+    text = "" if active else cannot_say(why, ())
+    reply: Reply = harness.hold(event, text, (unknown(why),))
     return reply
 
 
@@ -285,6 +288,8 @@ def reply_to(options: Options, ends: float) -> Reply:
     harness = None
     try:
         data = read_stdin(min(ends, time.monotonic() + options.deadline))
+        if options.event in STOPS:
+            options.active = held_already(data)
         if options.wrong:
             raise PayloadError(f"the registered command is wrong: {options.wrong}")
         payload = decode(data)
@@ -304,7 +309,9 @@ def reply_to(options: Options, ends: float) -> Reply:
         if not every:
             noted(harness, event, payload, options)
             return answer(harness, event, None, None, notices)
-        return judged(harness, event, every, options, ends, notices)
+        transcript = payload.get("transcript_path")
+        path = transcript if isinstance(transcript, str) else None
+        return judged(harness, event, every, options, ends, notices, path)
     except TruecallError as error:
         where = f"{error.where}: " if error.where else ""
         return loud(options, f"{where}{error.what}", error.do, harness)

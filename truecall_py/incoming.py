@@ -31,6 +31,7 @@ class Options:
         self.deadline = 0.0
         self.stop: Stop | None = None  # filled in where the payload tells of an agent that wants to stop
         self.wrong = ""
+        self.active: bool | None = None  # what the bytes of an unread payload say of stop_hook_active (None: nothing)
         plain: list[str] = []
         rest = list(argv)
         while rest:
@@ -88,6 +89,13 @@ def read_stdin(ends: float, descriptor: int = 0) -> bytes:
                 raise PayloadError(f"the payload is larger than {STDIN_LIMIT >> 20} MB")
     except (OSError, ValueError) as error:
         raise PayloadError(f"standard input cannot be read: {error}") from None
+
+
+def held_already(data: bytes) -> bool | None:
+    """What a payload that may be no JSON says of whether a hook held the agent already; None where it does not say
+    it: then nobody may be held. Text inside a string has its quotes escaped, and is not found here."""
+    _, name, rest = data.partition(b'"stop_hook_active":')
+    return None if not name else not rest.lstrip().startswith(b"false")
 
 
 def decode(data: bytes) -> dict[str, Any]:

@@ -23,9 +23,8 @@ PATIENCE = 2.0  # seconds that one process waits for another
 LARGEST = 16 << 10  # bytes of what one event keeps beside its columns
 LONGEST = 256  # letters of one column
 RECENT = 250  # events of a session that a hook reads; what was refuted before them is found by itself
-# A hook ends without closing the file, and the next one reads all of the log beside it: a short log keeps every
-# start cheap, a long one spares writes. SQLite's own count of what it has copied dies with each process, so that
-# alone the log would only ever grow.
+# A hook ends without closing the file, and the next one reads all of the log beside it. SQLite's own count of what it
+# has copied dies with each process, so that alone the log would only ever grow.
 LOG = 1 << 20  # bytes from which on it is copied into the file and begun anew
 REGULAR, KIND = 0o100000, 0o170000  # of a file's mode, without `import stat`
 
@@ -64,7 +63,7 @@ INSERT = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, call, event) DO NOTHING"
 )
 # What a verdict is remembered by where an event is too large to be kept whole.
-BONES = ("contract", "file", "state", "outcome", "kind", "cause", "mode", "grants", "route", "source")
+BONES = ("contract", "file", "state", "outcome", "kind", "cause", "mode", "grants", "route", "source", "effect")
 
 
 class LedgerError(TruecallError):
@@ -301,6 +300,15 @@ class Ledger:
             (column(session), before, last),
         )
         return [Kept(row) for row in reversed(rows)]
+
+    def stops(self, session: str, last: int = 400) -> list[Event]:
+        """The last stops of a session, however long ago they were: found by their names (stopping.remember), with the
+        index that keeps events unique."""
+        rows = self.query(
+            f"{SELECT} session = ? AND call >= 'stop ' AND call < 'stop!' AND event = ? ORDER BY call DESC LIMIT ?",
+            (column(session), STOP, last),
+        )
+        return sorted((Kept(row) for row in rows), key=lambda each: each.id)
 
     def of(self, session: str, call: str) -> list[Event]:
         """All events of one call, in the order in which they were written."""

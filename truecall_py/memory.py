@@ -8,8 +8,8 @@ What an event keeps in `data` beside its columns (everything from a call masked 
   ended      args, reported, exit_code, background, attempt, changed, kind, order, form, seconds,
              edits (whether it is a tool that changes files),
              stop (whether it is a call that contracts at the stop ask for, by contract),
-             verdicts: [{contract, file, state, outcome, kind, found, expected, subject, cause, mode, grants,
-             alternatives, route, order, form}]
+             verdicts: [{contract, file, state, outcome, kind, found, expected, subject, effect, cause, mode,
+             grants, alternatives, route, order, form}]
   judged     by, verdicts                (what was pending has ended, and not all of it is verified)
   settled    by, verdicts                (what was pending or stood open is verified now)
   batch      calls                       (Claude Code's PostToolBatch: one tick)
@@ -97,11 +97,16 @@ def without_noise(call: ToolCall) -> dict[str, Any]:
 def identity(call: ToolCall, key: bytes) -> str:
     """The keyed digest (HMAC, RFC 2104, with SHA-256) of tool and arguments, up to noise; of a command, with the
     folder in which it starts."""
+    folder = call.start_cwd if "shell" in call.kinds else None
+    return sealed([call.tool, folder, sorted(without_noise(call).items())], key)
+
+
+def sealed(plain: Any, key: bytes) -> str:
+    """The keyed digest of a JSON value: equal values can be told, and nothing can be guessed from it."""
     from truecall_py.digest import sha256
     from truecall_py.wire import dumps
 
-    folder = call.start_cwd if "shell" in call.kinds else None
-    text = dumps([call.tool, folder, sorted(without_noise(call).items())]).encode()
+    text = dumps(plain).encode()
     block = key.ljust(64, b"\0")
     inner = bytes.fromhex(sha256(bytes(byte ^ 0x36 for byte in block) + text))
     return sha256(bytes(byte ^ 0x5C for byte in block) + inner)[:32]
@@ -133,8 +138,9 @@ def phrase(text: str) -> str:
     return shortened(masked(window(text, LONGEST)), LONGEST)
 
 
-def as_data(verdict: Verdict, kind: str) -> dict[str, Any]:
-    """A verdict as an event keeps it."""
+def as_data(verdict: Verdict, kind: str, key: bytes, call: str) -> dict[str, Any]:
+    """A verdict as an event keeps it. `effect` is the sealed name of what it is about: a file or what a command
+    names, in its folder; of a contract that names neither, the call itself, by its identity `call`."""
     outcome = next((each for each in verdict.outcomes if each.state == verdict.state), None)
     plain = {
         "contract": verdict.contract, "state": PENDING if pending(verdict) else verdict.state,
@@ -142,6 +148,7 @@ def as_data(verdict: Verdict, kind: str) -> dict[str, Any]:
         "mode": verdict.mode, "grants": verdict.grants, "alternatives": list(verdict.alternatives),
         "found": phrase(outcome.found) if outcome else "", "expected": phrase(outcome.expected) if outcome else "",
         "source": verdict.source, "file": filed(verdict.file),
+        "effect": sealed([*verdict.about, "" if verdict.subject else call], key) if verdict.about else "",
     }  # fmt: skip
     return {name: value for name, value in plain.items() if value not in ("", [])}
 

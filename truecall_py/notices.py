@@ -10,13 +10,18 @@ def told_before(state: str, session: str, path: str, status: str) -> bool:
     """Whether this session was told before. Marks it as told; where no mark can be set, it is told again."""
     if not session:
         return False
-    name = "".join(letter if letter.isalnum() else "-" for letter in f"{session[:80]}{status}{path[-120:]}")
+    name = mark(state, session, path, status)
     try:
-        folder = os.path.join(state, "notices")
-        os.makedirs(folder, 0o700, exist_ok=True)
-        os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        os.makedirs(os.path.dirname(name), 0o700, exist_ok=True)
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     except FileExistsError:
         return True
     except OSError:
         return False
     return False
+
+
+def mark(state: str, session: str, path: str, status: str) -> str:
+    """The file that is there when a session was told."""
+    name = "".join(letter if letter.isalnum() else "-" for letter in f"{session[:80]}{status}{path[-120:]}")
+    return os.path.join(state, "notices", name)

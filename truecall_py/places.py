@@ -30,6 +30,12 @@ def state() -> str:
     return os.path.join(root, "truecall")
 
 
+def runs(state: str, session: str) -> str:
+    """The file that is there while work of a session goes on in the background (unsettled.set_mark); `session` as the
+    name of a folder."""
+    return os.path.join(state, "open", session, "runs.done")
+
+
 def user_file() -> str:
     """The person's own contract file, judged in every project."""
     given = os.environ.get("XDG_CONFIG_HOME", "")

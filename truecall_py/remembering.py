@@ -48,10 +48,11 @@ class Remembering:
         self.state, self.call, self.private = state, call, private
         self.at = time.time()
         self.policy = policy
-        # What contracts at the stop ask for: whether this call is one, by contract (None: it cannot be told).
-        self.stops: dict[str, bool | None] = {}
+        # What contracts at the stop ask for: whether this call is one, by contract (claims.stands_behind).
+        self.stops: dict[str, bool | str | None] = {}
         self.ledger = Ledger(state)
         self.memory = Memory(self.ledger, call.session, policy)
+        self.named = ""
         event = Event(call.session, LOST, LOST, self.at, call.harness, turn_of(call), call.agent)
         self.trouble = lost(self.ledger, self.memory.key, event)
 
@@ -64,12 +65,18 @@ class Remembering:
         """What to tell the person of a ledger that took nothing, once a session."""
         return () if self.trouble is None else complaint(self.state, self.call, self.trouble)
 
+    @property
+    def identity(self) -> str:
+        """The call's identity, worked out once."""
+        self.named = self.named or self.memory.identity(self.call)
+        return self.named
+
     def event(self, kind: str, state: str = "", data: dict[str, Any] | None = None, call_id: str = "") -> Event:
         call = self.call
         # A harness that names no call: then each event stands for itself.
         name = call_id or call.call_id or f"{self.at:.6f}-{os.getpid()}"
         return Event(call.session, name, kind, self.at, call.harness, turn_of(call), call.agent, call.tool,
-                     self.memory.identity(call), state, data or {})  # fmt: skip
+                     self.identity, state, data or {})  # fmt: skip
 
     def args(self) -> dict[str, str]:
         return {} if self.private else kept_args(self.call.args)
@@ -89,7 +96,7 @@ class Remembering:
             if untold and rest is None and not self.private:
                 from truecall_py.unsettled import keep
 
-                keep(self.state, self.call, self.at, self.memory.identity(self.call))
+                keep(self.state, self.call, self.at, self.identity)
         except LedgerError as error:
             self.trouble = error
         return rest
@@ -169,7 +176,8 @@ class Remembering:
         rows, route = [], route_of(self.call)
         for number, verdict in enumerate(verdicts):
             trial = trials.get(number)
-            row = as_data(verdict, trial.budget.kind if trial and trial.budget else "")
+            kind = trial.budget.kind if trial and trial.budget else ""
+            row = as_data(verdict, kind, self.memory.key, self.identity)
             row |= {"route": route} if route else {}
             if self.private:
                 row = {name: value for name, value in row.items() if name not in ("found", "expected", "subject")}
@@ -208,10 +216,12 @@ class Remembering:
         doubtful = [row for row in rows if row["state"] != VERIFIED]
         if doubtful and not self.private and self.stands(doubtful):
             from truecall_py.harnesses import module
-            from truecall_py.unsettled import keep
+            from truecall_py.unsettled import keep, mark, set_mark
 
             if hasattr(module(self.call.harness), "stopping"):
-                keep(self.state, self.call, self.at, self.memory.identity(self.call))
+                kept = keep(self.state, self.call, self.at, self.identity)
+                if kept and self.call.background and mark(self.state, self.call.session) is None:
+                    set_mark(self.state, self.call.session, 0)
             return
         if rows and not doubtful and os.path.exists(os.path.join(self.state, "open")):
             from truecall_py.unsettled import names, tidy

@@ -7,7 +7,7 @@ not what a contract in observe mode says, not a doubt that is the contract's, th
 
 from __future__ import annotations
 
-from truecall_py.ledger import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, STOP
+from truecall_py.ledger import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
 from truecall_py.memory import PENDING, contract_of
 from truecall_py.records import record
 from truecall_py.types import HONEST_FAILURE, REFUTED, UNVERIFIED, VERIFIED
@@ -23,33 +23,57 @@ if TYPE_CHECKING:
 OF_THE_WORLD = ("tool", "world")
 
 
+# Tools that only look: a call of one puts nothing in the place of what an earlier one was to bring about.
+LOOKING = frozenset(("Read", "Glob", "Grep", "LS", "WebFetch", "WebSearch", "TodoWrite", "TaskOutput", "ToolSearch",
+                     "view_image", "update_plan", "list_mcp_resources"))  # fmt: skip
+
+
 @record(frozen=True)
 class Open:
     """One verdict of one call that stands open. `event` is the one by which the call is known; `row` is the verdict
-    as the ledger keeps it (memory.as_data); `state` refuted, unverified or pending."""
+    as the ledger keeps it (memory.as_data); `state` refuted, unverified or pending. `looked`: whether that is how
+    things are now; `overtaken`: whether other calls came after it; `rests`: whether its route rests now; `earlier`:
+    whether it is of an earlier turn."""
 
     event: Event
     row: dict[str, Any]
     state: str
+    looked: bool = True
+    overtaken: bool = False
+    rests: bool = False
+    earlier: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
         """By what it is known again at a later stop."""
-        return self.event.call, str(self.row.get("contract", "")), self.state
+        return self.event.call, str(self.row.get("contract", ""))[:80], self.state
 
 
-def of_turn(events: Sequence[Event], stop: Stop) -> list[Event]:
-    """The events of the calls that a stop answers for: those of the agent itself in this turn; for the main one also
-    those of sub-agents that have stopped in it."""
+def answered(events: Sequence[Event], stops: Sequence[Event], stop: Stop) -> list[Event]:
+    """The events of the calls that a stop answers for, of all turns: those of the agent itself; for the main one also
+    those of sub-agents that have stopped since, or do not run any more."""
     if stop.agent:
         return [each for each in events if each.agent == stop.agent]
-    began = next((each.id for each in events if each.turn == stop.turn and not each.agent), None)
-    over = {each.agent for each in events if each.event == STOP and each.agent}
+    over = {each.agent: each.id for each in stops if each.agent}
     return [
         each for each in events
-        if (not each.agent and each.turn == stop.turn)
-        or (each.agent in over and began is not None and each.id > began)
+        if not each.agent or each.id < over.get(each.agent, 0)
+        or (stop.running is not None and each.agent not in stop.running)
     ]  # fmt: skip
+
+
+def of_turn(events: Sequence[Event], stops: Sequence[Event], stop: Stop) -> list[Event]:
+    """Those of `events` that are of the turn that ends: the agent's own, and what sub-agents of the main one did
+    since it began (where it made no call itself: since it stopped before)."""
+    if stop.agent:
+        return [each for each in events if each.turn == stop.turn]
+    began = next((each.id for each in events if each.turn == stop.turn and not each.agent), last(stops, stop) + 1)
+    return [each for each in events if each.turn == stop.turn or (each.agent and each.id >= began)]
+
+
+def last(stops: Sequence[Event], stop: Stop) -> int:
+    """The id of the last stop of the agent; 0 where it has not stopped yet."""
+    return max((each.id for each in stops if each.agent == stop.agent), default=0)
 
 
 def delegated(events: Sequence[Event], stop: Stop) -> list[Event]:
@@ -68,18 +92,36 @@ def standing(
     """What stands open of the calls `mine`, of all `events` of the session. `fresh` are verdicts that were reached
     only now, by call, and count before those of the ledger."""
     since = {each.call: each for kind in (JUDGED, SETTLED) for each in events if each.event == kind}
-    latest = {each.identity: each.id for each in mine if each.event == ENDED}
+    ended = [each for each in mine if each.event == ENDED]
+    latest = {name: each.id for each in ended for name in effects(each)}
     used: set[tuple[int, int]] = set()
     found = []
-    for event in mine:
-        if event.event != ENDED or latest[event.identity] != event.id:
-            continue  # the same call was made again: what came of that counts
+    for event in ended:
         told = since.get(event.call, event).data.get("verdicts", ())
         for row in fresh.get(event.call, told):
+            if latest.get(effect_of(event, row), event.id) > event.id:
+                continue  # the same call was made again: what came of that counts
             state = opened(row)
             if state and not put_right(event, row, events, used):
                 found.append(Open(event, row, state))
     return found
+
+
+def effects(event: Event) -> list[tuple[str, ...]]:
+    """What a call was about, by the names of effect_of."""
+    return [(event.identity,), *(effect_of(event, row) for row in event.data.get("verdicts", ()))]
+
+
+def effect_of(event: Event, row: Mapping[str, Any]) -> tuple[str, ...]:
+    """A call and one effect of it, as one name; without an effect that is known, the call alone."""
+    effect = row.get("effect")
+    return (event.identity, *contract_of(row), str(effect)) if effect else (event.identity,)
+
+
+def overtaken(event: Event, events: Sequence[Event]) -> bool:
+    """Whether other calls came after a call, so that making it again may undo what they did."""
+    others = (each for each in events if each.event == ENDED and each.identity != event.identity)
+    return any(each.id > event.id and each.tool not in LOOKING for each in others)
 
 
 def opened(row: Mapping[str, Any]) -> str:
@@ -105,19 +147,19 @@ def doubts(mine: Sequence[Event]) -> list[Open]:
 
 
 def put_right(event: Event, row: Mapping[str, Any], events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
-    """Whether a later call brought about what this one did not: the same call; the same contract over the same
-    subject; another contract that grants the same. Of the last each makes up for one call only (`used`), since
-    nobody can tell for which."""
+    """Whether a later call brought about what this one did not: the same contract over the same effect; another
+    contract that grants the same. Of the last each makes up for one call only (`used`), since nobody can tell for
+    which."""
     for later in events:
         if later.id <= event.id or later.event not in (ENDED, SETTLED) or later.call == event.call:
             continue
-        if later.identity == event.identity and later.state == VERIFIED:
+        if not row.get("effect") and later.identity == event.identity and later.state == VERIFIED:
             return True
         for number, other in enumerate(later.data.get("verdicts", ())):
             if other.get("state") != VERIFIED:
                 continue
             if contract_of(other) == contract_of(row):
-                if row.get("subject") and row.get("subject") == other.get("subject"):
+                if row.get("effect") and row.get("effect") == other.get("effect"):
                     return True
             elif row.get("grants") and row.get("grants") == other.get("grants") and (later.id, number) not in used:
                 used.add((later.id, number))
@@ -132,10 +174,9 @@ def endless(mine: Sequence[Event]) -> list[Event]:
     return [each for each in asked if each.data.get("contracts") or each.data.get("untold")]
 
 
-def held_before(events: Sequence[Event], stop: Stop) -> set[tuple[str, ...]]:
-    """The keys of what an earlier stop of this agent was held for: nothing holds twice."""
+def told_before(stops: Sequence[Event], stop: Stop) -> set[tuple[str, ...]]:
+    """The keys of what was told at an earlier stop of this agent, to it or to the person: nothing holds twice."""
     return {
-        tuple(map(str, key)) for each in events
-        if each.event == STOP and each.agent == stop.agent and each.turn == stop.turn and each.data.get("held")
+        tuple(map(str, key)) for each in stops if each.agent == stop.agent
         for key in each.data.get("open", ()) if isinstance(key, list)
     }  # fmt: skip

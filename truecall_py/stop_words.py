@@ -6,7 +6,7 @@ from truecall_py import policy
 from truecall_py.masking import quoted, shortened
 from truecall_py.memory import PENDING
 from truecall_py.types import REFUTED
-from truecall_py.wording import ALL, evidence
+from truecall_py.wording import ALL, evidence, shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,12 @@ DO = {
     policy.NEVER_AGAIN: "do not repeat it; look up what became of it",
     policy.HAND_OVER: "do not make it again; tell the user plainly that it did not succeed",
 }
+LOOK_FIRST = (
+    "look first what is there now, since other calls came after it; bring its effect about only where it is missing "
+    "and nothing newer is lost"
+)
+RESTS = "do not make it again now, since its route rests and it would be refused; bring it about by another route"
+NO_ROUTE = ", or go on with other work and try it later, or tell the user that it is not done"
 LOOK = "look whether its effect is there; if it is not, bring it about"
 CHECK = "check by other means whether its effect is there; repeat it only if it is not"
 WAIT = "wait for it to end and look at what it did, or tell the user that it is not finished"
@@ -55,17 +61,27 @@ def held(opened: Sequence[Open], judged: Sequence[Verdict]) -> str:
 
 
 def headline(opened: Sequence[Open], judged: Sequence[Verdict]) -> str:
-    bad = sum(1 for each in opened if each.state == REFUTED)
+    refuted = [each for each in opened if each.state == REFUTED]
+    bad = [each for each in refuted if each.looked]
     wrong = [each for each in judged if each.state == REFUTED]
     if bad:
-        return f"NOT DONE: the effect of {calls(bad)} of this turn is not there, and that was not put right."
+        is_not = "is not there, and that was not put right"
+        return f"NOT DONE: the effect of {calls(len(bad))} of {when(bad)} {is_not}."
     if wrong:
         names = quoted(", ".join(each.contract for each in wrong), 300)
         return f"NOT DONE: what must hold at the end of this turn does not hold: {names}."
     running = sum(1 for each in opened if each.state == PENDING)
     if running and running == len(opened) and not judged:
-        return f"NOT FINISHED: {calls(running)} of this turn went on in the background; what came of it is not known."
+        which = f"{calls(running)} of {when(opened)}"
+        return f"NOT FINISHED: {which} went on in the background; what came of it is not known."
+    if refuted:
+        was_not = "was not there when it ended, and it could not be looked at again"
+        return f"NOT CONFIRMED: the effect of {calls(len(refuted))} of {when(refuted)} {was_not}."
     return "NOT CONFIRMED: what was done in this turn could not be verified."
+
+
+def when(opened: Sequence[Open]) -> str:
+    return "this session" if any(each.earlier for each in opened) else "this turn"
 
 
 def calls(number: int) -> str:
@@ -83,6 +99,8 @@ def line(each: Open) -> str:
     """What is known of a call that stands open."""
     word = {REFUTED: "refuted", PENDING: "not finished"}.get(each.state, "not confirmed")
     found = quoted(str(each.row.get("found", "")), 300)
+    if each.state == REFUTED and not each.looked:
+        found = f"when it ended {found or 'its effect was not there'}; it could not be looked at again"
     where = f"contract {each.row.get('contract', '')}"
     where += f" ({each.row['source']})" if each.row.get("source") else ""
     return f"- {word}: {name(each)}, call {quoted(each.event.call, 80)}: {found} [{quoted(where, 200)}]"
@@ -93,7 +111,13 @@ def do(each: Open) -> str:
         return WAIT
     if each.state != REFUTED:
         return CHECK
-    return DO.get(str(each.row.get("order", "")), LOOK)
+    order = str(each.row.get("order", ""))
+    if each.rests and order not in (policy.NEVER_AGAIN, policy.HAND_OVER):
+        others = quoted(" or ".join(map(str, each.row.get("alternatives", ()))), 200)
+        return f"{RESTS}: use {others}" if others else RESTS + NO_ROUTE
+    if order in (policy.AGAIN, policy.SAME_KEY) and (each.overtaken or not each.looked):
+        return LOOK_FIRST
+    return DO.get(order, LOOK)
 
 
 def at_stop_line(verdict: Verdict) -> str:
@@ -111,7 +135,7 @@ def at_stop(verdict: Verdict) -> str:
 
 def left_open(opened: Sequence[Open], judged: Sequence[Verdict], doubts: Sequence[Open]) -> str:
     """What the person is told where the agent stops and something stands open."""
-    lines = [f"truecall: the agent stopped, and this stands open ({len(opened) + len(judged)}):"]
+    lines = [f"truecall: this stands open at the stop ({len(opened) + len(judged)}):"]
     lines += [line(each) for each in opened[:LINES]]
     lines += [f"- {at_stop_line(each)}" for each in judged[:LINES]]
     left = len(opened) - LINES
@@ -137,6 +161,13 @@ def unknown(why: str) -> str:
     """What the person is told where the ledger cannot be used at a stop."""
     return (f"truecall: what was done in this turn could not be verified, because {quoted(why, 400)}. "
             "To look into it: truecall doctor")  # fmt: skip
+
+
+def untrusted(path: str, why: str) -> str:
+    """What the person is told at a stop of contracts that were not judged in the session."""
+    cause = why or "has not been trusted by a person yet"
+    return (f"truecall: nothing was judged by {quoted(path, 400)}, which {quoted(cause, 200)}. "
+            f"To mend it: truecall trust {quoted(shell_word(path), 400)}")  # fmt: skip
 
 
 def damaged(why: str) -> str:

@@ -3,6 +3,8 @@ an agent once, and never again for the same; never lets a doubt pass for a succe
 
 Before it holds anybody it looks again: calls that stand open are judged once more (`unsettled` keeps them), those of
 whose end no hook was told are looked up in the client's transcript, and background tasks that have ended are judged.
+What stands open of earlier turns (the person interrupted one, work in the background ended after one) counts until it
+was told at a stop.
 """
 
 from __future__ import annotations
@@ -10,59 +12,83 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py import claims, standing, stop_words, unsettled
-from truecall_py.contract import Contract
+from truecall_py import claims, fates, standing, stop_words, trust, unsettled
 from truecall_py.errors import TrustError
-from truecall_py.fates import RUNNING, Fate, fates
-from truecall_py.judging import concluded, snapshot_of, verdicts
-from truecall_py.ledger import ENDED, JUDGED, LOST, SETTLED, STOP, Event, Ledger, LedgerError
-from truecall_py.memory import PENDING, as_data, contract_of, filed, turn_of, worst
-from truecall_py.remembering import Remembering, lost, mark
+from truecall_py.fates import RUNNING, Fate
+from truecall_py.judging import concluded
+from truecall_py.ledger import JUDGED, LOST, SETTLED, STOP, Event, LedgerError
+from truecall_py.memory import PENDING, RESTS, Memory, sealed
+from truecall_py.notices import mark, told_before
+from truecall_py.remembering import Remembering, lost
+from truecall_py.rests import route_of
 from truecall_py.sessions import LedgerLost
-from truecall_py.snapshots import Snapshot
+from truecall_py.settling import MANY, Judge, changed, finished
 from truecall_py.standing import Open
-from truecall_py.types import FAILURE, LIE, REFUTED, SUCCESS, UNKNOWN, UNVERIFIED, VERIFIED, Correction, ToolCall
+from truecall_py.types import FAILURE, REFUTED, UNKNOWN, UNVERIFIED, VERIFIED
 from truecall_py.unsettled import Kept
 from truecall_py.world import World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
     from types import ModuleType
     from typing import Any
 
     from truecall_py.trust import Source
-    from truecall_py.types import Reply, Stop, Verdict
+    from truecall_py.types import Reply, Stop, ToolCall, Verdict
 
-MANY = 2000  # events of a session that are looked at
+OLDER = 200  # refuted calls before the last MANY events that are looked at
+AT_ONCE = 40  # keys of what stands open that one event of the ledger keeps
 
 
-class Gate:
-    """One stop: who stops, what is enforced, what the ledger knows. `ends` is the monotonic time of the deadline,
-    `folder` that of the session. Raises LedgerError."""
+class Gate(Judge):
+    """One stop: who stops, what is enforced, what the ledger knows. Raises LedgerError."""
 
     def __init__(
         self, harness: ModuleType, stop: Stop, found: Sequence[Source], state: str, folder: str, ends: float
     ) -> None:
-        self.harness, self.stop, self.found = harness, stop, found
-        self.state, self.folder, self.ends = state, folder, ends
-        self.ledger = Ledger(state)
+        super().__init__(found, state, folder, ends)
+        self.harness, self.stop = harness, stop
+        self.blind: set[str] = set()  # calls that could not be judged again
         event = Event(stop.session, LOST, LOST, time.time(), stop.harness, stop.turn, stop.agent)
         lost(self.ledger, self.ledger.key(), event)
         self.read()
 
     def read(self) -> None:
-        self.events = self.ledger.session(self.stop.session, MANY)
-        self.mine = standing.of_turn(self.events, self.stop)
+        stop = self.stop
+        self.stops = self.ledger.stops(stop.session)
+        self.told = standing.told_before(self.stops, stop)
+        self.now = standing.told_before([each for each in self.stops if each.turn == stop.turn], stop)
+        self.events = self.ledger.session(stop.session, MANY)
+        self.whole = len(self.events) < MANY
+        if not self.whole:
+            self.events = [*self.older(), *self.events]
+        self.mine = standing.answered(self.events, self.stops, stop)
+        self.turn = {each.id for each in standing.of_turn(self.mine, self.stops, stop)}
+
+    def older(self) -> list[Event]:
+        """The events of calls that may stand open and were made before the last MANY events."""
+        first, session = self.events[0].id, self.stop.session
+        floor = standing.last(self.stops, self.stop)
+        calls = {each.call for each in self.ledger.refuted(session, first, OLDER) if each.id > floor}
+        calls |= set(unsettled.calls(self.state, session))
+        found = [each for call in calls for each in self.ledger.of(session, call) if each.id < first]
+        return sorted(found, key=lambda each: each.id)
+
+    def counts(self, each: Open) -> bool:
+        """Whether what stands open is to be told at this stop: it is of this turn, was told at none, or was told at
+        one in this turn."""
+        return each.event.id in self.turn or each.key not in self.told or each.key in self.now
 
     # -- looking again -------------------------------------------------------------------------------------
 
     def learn(self) -> list[Open]:
         """Finds out how calls ended of whose end no hook was told; what nobody can tell stands open."""
-        endless = standing.endless(self.mine)
+        floor = standing.last(self.stops, self.stop)
+        endless = [each for each in standing.endless(self.mine) if each.id in self.turn or each.id > floor]
         if not endless:
             return []
-        told = fates(self.stop.transcript, [each.call for each in endless], World(ends=self.ends))
+        told = fates.fates(self.stop.transcript, [each.call for each in endless], World(ends=self.ends))
         lost, ended = [], False
         for event in endless:
             fate = told.get(event.call)
@@ -79,7 +105,7 @@ class Gate:
             # else: it was refused or failed, and that was told; or Claude Code's user denied it.
         if ended:
             self.read()
-        return lost
+        return [each for each in lost if self.counts(each)]
 
     def short(self, call: ToolCall) -> bool:
         """Whether a call is over when the agent stops, though nothing says so: a command may still run."""
@@ -91,44 +117,42 @@ class Gate:
         call = changed(kept.call, reported=fate.said, exit_code=fate.code, text=fate.text or None)
         if hasattr(self.harness, "inner"):
             call = self.harness.inner(call)
-        memory = Remembering(self.state, call, next((each.policy for each in self.found if each.policy), {}))
+        memory = Remembering(self.state, call, self.policy())
         if kept.masked:
             memory.memory.known = kept.identity
         memory.stops = claims.asked_for(self.found, call, self.ends)
-        contracts = named(self.found, call)
-        made = self.judge(Kept(call, kept.at), contracts) if contracts else []
-        concluded(call, made, (), memory)
+        concluded(call, self.judge(Kept(call, kept.at)), (), memory)
 
-    def judge(self, kept: Kept, contracts: Sequence[Contract]) -> list[Verdict]:
-        """The verdicts on a call as things are now: one look, without patience."""
-        call = kept.guarded()
-        once = [
-            Contract(each.id, each.source, each.project, {**each.plain, "within": None}, each.file)
-            for each in contracts
-        ]  # fmt: skip
-        before = snapshot_of(contracts, call, self.state)
-        # What others did since is what may have put it right: here no call needs to have been alone.
-        before = before and Snapshot(before.at, before.cwd, before.facts)
-        return verdicts(once, call, self.ends, self.folder, before, kept.at)
+    def policy(self) -> dict[str, Any]:
+        return next((each.policy for each in self.found if each.policy), {})
 
     def again(self) -> dict[str, list[dict[str, Any]]]:
         """New verdicts on the calls that stand open, by call; what is settled now is written down."""
         fresh: dict[str, list[dict[str, Any]]] = {}
         over = {each.call for each in self.events if each.event == JUDGED}
-        for event in {each.event.call: each.event for each in standing.standing(self.events, self.mine, {})}.values():
-            kept = unsettled.find(self.state, self.stop.session, event.call)
-            if event.state == PENDING and event.call not in over and not self.over(event):
+        found = standing.standing(self.events, self.mine, {})
+        opened = [each for each in found if each.state == PENDING or self.counts(each)]
+        notified = self.notified() if any(each.state == PENDING for each in opened) else {}
+        for event in {each.event.call: each.event for each in opened}.values():
+            kept, waits = unsettled.find(self.state, self.stop.session, event.call), event.state == PENDING
+            fate = notified.get(event.call)
+            if waits and event.call not in over and fate is None and not self.over(event):
                 continue
             if kept is None:
-                if event.state == PENDING:  # it has ended, and nobody can judge it any more
+                self.blind.add(event.call)
+                if waits:  # it has ended, and nobody can judge it any more
                     fresh[event.call] = [
                         {**row, "state": UNVERIFIED, "cause": "tool", "found": "nobody looked when it had ended"}
                         if row.get("state") == PENDING else row
                         for row in event.data.get("verdicts", ())
                     ]  # fmt: skip
                 continue
-            fresh[event.call] = settle(self, event, Kept(changed(kept.call, background=False), kept.at))
+            fresh[event.call] = self.settle(event, Kept(finished(kept.call, fate), kept.at))
         return fresh
+
+    def notified(self) -> dict[str, Fate]:
+        """How work in the background ended, as far as the transcript says."""
+        return fates.notified(self.stop.transcript, 1, World(ends=self.ends))[0]
 
     def over(self, event: Event) -> bool:
         """Whether a background task has ended, as far as the stop tells."""
@@ -152,10 +176,31 @@ class Gate:
 
     # -- the decision --------------------------------------------------------------------------------------
 
+    def opened(self, lost: Sequence[Open]) -> list[Open]:
+        """What stands open and is to be told, with what is known of each for the order that it gets."""
+        found = [*standing.standing(self.events, self.mine, self.again()), *lost]
+        marked = os.path.exists(os.path.join(self.state, RESTS))
+        rests = Memory(self.ledger, self.stop.session, self.policy()).resting() if marked else {}
+        return [
+            Open(each.event, awake(each.row, rests), each.state, each.event.call not in self.blind,
+                 standing.overtaken(each.event, self.events), route_of(each.row) in rests,
+                 each.event.id not in self.turn)
+            for each in found if self.counts(each)
+        ]  # fmt: skip
+
     def claims(self) -> tuple[list[Verdict], list[str]]:
         """The verdicts of what is judged at the stop, and what is wrong with contract files."""
-        whole = self.events if len(self.events) < MANY and not self.lost() else None
-        return at_stop(self.found, self.stop, whole, standing.delegated(self.events, self.stop), self.ends)
+        events = self.ledger.session(self.stop.session, MANY)  # with what was settled only now
+        whole = events if self.whole and not self.lost() else None
+        return at_stop(self.found, self.stop, whole, standing.delegated(events, self.stop), self.ends)
+
+    def doubts(self) -> list[Open]:
+        return standing.doubts([each for each in self.mine if each.id in self.turn])
+
+
+def awake(row: dict[str, Any], rests: Container[str]) -> dict[str, Any]:
+    """A verdict with those of its alternatives that do not rest themselves."""
+    return {**row, "alternatives": [each for each in row.get("alternatives", ()) if each not in rests]}
 
 
 def at_stop(
@@ -178,23 +223,30 @@ def reply(
     notices: tuple[str, ...],
 ) -> Reply:  # fmt: skip
     """The answer to an agent that wants to stop."""
-    if not stop.session or not any(source.index is not None for source in found):
+    notices += unjudged(stop, found, state)
+    if not any(source.index is not None for source in found):
         return answer(harness, stop, "", notices)
+    if not stop.session:
+        return nameless(harness, stop, found, ends, notices)
     try:
         gate = Gate(harness, stop, found, state, folder, ends)
-        lost = gate.learn()
-        opened = [*standing.standing(gate.events, gate.mine, gate.again()), *lost]
+        opened = gate.opened(gate.learn())
         judged, wrong = gate.claims()
-        doubts = standing.doubts(gate.mine)
-        before = standing.held_before(gate.events, stop)
+        doubts = gate.doubts()
         if gate.lost() and not opened:
             raise LedgerLost("the ledger was begun anew while this turn went on, and what it knew of it is gone")
     except LedgerError as error:
         return forgetful(harness, stop, found, state, ends, error, notices)
     holding = [each for each in judged if each.mode != "observe" and held_for(each)]
-    new = [each for each in opened if tuple(map(str, each.key)) not in before]
+    new = [each for each in opened if each.key not in gate.told]
     hold = not stop.active and bool(new or holding)
-    remember(gate, hold, opened, judged)
+    if hold:  # where the ledger could not take down that it held, a mark did
+        what = sealed([[each.key for each in new], [each.contract for each in holding]], gate.ledger.key())
+        hold = not os.path.exists(mark(state, f"{stop.session}{stop.turn}", stop.agent, f"stop {what}"))
+        if not remember(gate, hold, opened, judged) and hold:
+            held_once(state, stop, what)
+    else:
+        remember(gate, hold, opened, judged)
     if not hold and not stop.agent and (stop.active or not opened):
         unsettled.end(state, stop.session, gate.staying(), time.time())
     notices += tuple(stop_words.damaged(why) for why in wrong)
@@ -210,21 +262,51 @@ def held_for(verdict: Verdict) -> bool:
     return verdict.state == REFUTED or verdict.cause in standing.OF_THE_WORLD
 
 
+def held_once(state: str, stop: Stop, what: str = "") -> bool:
+    """Whether this agent was held in this turn before (for `what`), by a mark beside the ledger; it is set now."""
+    return told_before(state, f"{stop.session}{stop.turn}", stop.agent, f"stop {what}")
+
+
 def told(judged: Sequence[Verdict], holding: Sequence[Verdict]) -> tuple[str, ...]:
     """What the person is told of the rest."""
     return tuple(stop_words.at_stop(each) for each in judged if each not in holding)
 
 
-def remember(gate: Gate, hold: bool, opened: Sequence[Open], judged: Sequence[Verdict]) -> None:
-    """Writes the stop down. Raises nothing: what was decided stays decided."""
+def unjudged(stop: Stop, found: Sequence[Source], state: str) -> tuple[str, ...]:
+    """What the person is told, once a session, of contract files by which nothing was judged: nobody trusted them."""
+    return tuple(
+        stop_words.untrusted(source.path, source.why) for source in found
+        if source.status == trust.UNTRUSTED and stop.session and not stop.agent
+        and not told_before(state, stop.session, source.path, "untrusted at the stop")
+    )  # fmt: skip
+
+
+def remember(gate: Gate, hold: bool, opened: Sequence[Open], judged: Sequence[Verdict]) -> bool:
+    """Writes the stop down, in as many events as it takes; whether that could be done."""
     at, stop = time.time(), gate.stop
-    data = {"held": hold, "open": [list(each.key) for each in opened][:100],
-            "claims": [[each.contract, each.state] for each in judged][:100]}  # fmt: skip
+    keys = [list(each.key) for each in opened]
+    parts = range(0, len(keys) or 1, AT_ONCE)
+    rows: list[dict[str, Any]] = [{"open": keys[start : start + AT_ONCE]} for start in parts]
+    rows[0] = {"held": hold, **rows[0], "claims": [[each.contract, each.state] for each in judged][:100]}
     name = f"stop {at:.6f} {os.getpid()}"
     try:
-        gate.ledger.add(Event(stop.session, name, STOP, at, stop.harness, stop.turn, stop.agent, data=data))
+        gate.ledger.add(*(
+            Event(stop.session, f"{name} {number}" if number else name, STOP, at, stop.harness, stop.turn, stop.agent,
+                  data=data)
+            for number, data in enumerate(rows)
+        ))  # fmt: skip
     except LedgerError:
-        return
+        return False
+    return True
+
+
+def nameless(
+    harness: ModuleType, stop: Stop, found: Sequence[Source], ends: float, notices: tuple[str, ...]
+) -> Reply:
+    """The answer where the client names no session: nobody can be held once, so the person is told."""
+    judged, wrong = at_stop(found, stop, None, (), ends)
+    words = (stop_words.unknown("the client names no session"), *(stop_words.damaged(why) for why in wrong))
+    return answer(harness, stop, "", notices + words + told(judged, ()))
 
 
 def forgetful(
@@ -232,12 +314,10 @@ def forgetful(
     notices: tuple[str, ...],
 ) -> Reply:  # fmt: skip
     """The answer where nobody can say what was done: the agent is held once, to tell the person so."""
-    from truecall_py.notices import told_before
-
     judged, wrong = at_stop(found, stop, None, (), ends)
     holding = [each for each in judged if each.mode != "observe" and held_for(each)]
     notices += (stop_words.unknown(error.what), *(stop_words.damaged(why) for why in wrong), *told(judged, holding))
-    if stop.active or told_before(state, f"{stop.session}{stop.turn}", stop.agent, "stop"):
+    if stop.active or held_once(state, stop):
         return answer(harness, stop, "", notices)
     return answer(harness, stop, stop_words.cannot_say(error.what, holding), notices)
 
@@ -247,99 +327,8 @@ def answer(harness: ModuleType, stop: Stop, text: str, notices: tuple[str, ...])
     return made
 
 
-# -- single calls --------------------------------------------------------------------------------------------
-
-
-def settle(gate: Gate, event: Event, kept: Kept) -> list[dict[str, Any]]:
-    """Judges a call that stands open once more: its verdicts as the ledger keeps them. What is verified now, or is no
-    longer pending, is written down; what no contract is about any more stays as it was."""
-    made = gate.judge(kept, named(gate.found, kept.call))
-    old = {contract_of(row): row for row in event.data.get("verdicts", ())}
-    rows = []
-    for verdict in made:
-        before = old.get((filed(verdict.file), verdict.contract), {})
-        if kept.masked and not before:
-            continue  # whether it is about the call cannot be told of a masked one
-        if before.get("state") == REFUTED and verdict.state == UNVERIFIED:
-            rows.append(before)  # a doubt takes nothing back: only what holds now does
-            continue
-        rows.append({**as_data(verdict, ""), **{name: before[name] for name in ("order", "form") if name in before}})
-    judged = {(filed(verdict.file), verdict.contract) for verdict in made}
-    for contract, row in old.items():
-        if contract not in judged:
-            ended = {"state": UNVERIFIED, "cause": "harness", "found": "it ended, and nobody could look at it"}
-            rows.append({**row, **(ended if row.get("state") == PENDING else {})})
-    state = worst([row["state"] for row in rows])
-    if state == VERIFIED or event.state == PENDING:
-        write(gate.ledger, event, state, "stop", rows)
-    if state == VERIFIED:
-        unsettled.forget(gate.state, event.session, event.call)
-    return rows
-
-
-def write(ledger: Ledger, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> None:
-    if any(row.get("outcome") == LIE for row in rows):
-        mark(os.path.dirname(ledger.path))  # what was pending has lied, and may rest
-    kind = SETTLED if state == VERIFIED else JUDGED
-    ledger.add(Event(event.session, event.call, kind, time.time(), event.harness, event.turn, event.agent,
-                     event.tool, event.identity, state, {"by": by, "verdicts": rows}))  # fmt: skip
-
-
 def unknown(event: Event, why: str, state: str = UNVERIFIED) -> Open:
     """A call of whose end nobody knows, as it stands open."""
     contracts = ", ".join(map(str, event.data.get("contracts", ())))
     row = {"contract": contracts, "state": state, "cause": "tool", "found": why, "expected": "a call that has ended"}
     return Open(event, row, state)
-
-
-def changed(call: ToolCall, **more: Any) -> ToolCall:
-    return ToolCall(**{**call.__dict__, **more})
-
-
-def named(found: Sequence[Source], call: ToolCall) -> list[Contract]:
-    """The contracts that name a call; a file that cannot be read is told of elsewhere."""
-    contracts: list[Contract] = []
-    for source in found:
-        try:
-            contracts += source.named(call)
-        except TrustError:
-            continue
-    return contracts
-
-
-def ended(
-    harness: ModuleType, call: ToolCall, found: Sequence[Source], state: str, folder: str, ends: float
-) -> list[Correction]:
-    """What is to be told of background tasks that have ended by the answer of `call`."""
-    tasks: dict[str, int | None] = harness.finished(call)
-    if not tasks:
-        return []
-    from truecall_py.types import Stop
-
-    stop = Stop(call.harness, call.event, call.session, turn_of(call), call.agent)
-    made = []
-    try:
-        gate = Gate(harness, stop, found, state, folder, ends)
-        over = {each.call for each in gate.events if each.event in (JUDGED, SETTLED)}
-        for event in gate.events:
-            task = event.data.get("background")
-            if event.event != ENDED or event.state != PENDING or task not in tasks or event.call in over:
-                continue
-            kept = unsettled.find(state, call.session, event.call)
-            if kept is None:
-                continue
-            code = tasks[task]
-            said = UNKNOWN if code is None else SUCCESS if code == 0 else FAILURE
-            call_then = changed(kept.call, background=False, exit_code=code, reported=said)
-            made_now = gate.judge(Kept(call_then, kept.at), named(found, call_then))
-            rows = [as_data(each, "") for each in made_now]
-            state_now = worst([row["state"] for row in rows]) or UNVERIFIED
-            write(gate.ledger, event, state_now, f"call {call.call_id}", rows)
-            judgement = concluded(call_then, made_now)
-            if judgement.correction is not None:
-                made.append(Correction(judgement.correction.text, False))
-            if all(each.state == VERIFIED for each in made_now):
-                unsettled.forget(state, call.session, event.call)
-    except LedgerError:
-        return made  # told of at the call itself
-    return made

@@ -179,6 +179,7 @@ class Verdict:
     kind: str = ""  # the contract's own class of failure
     grants: str = ""
     file: str = ""  # the path of the contract's file: with `contract` it names one contract
+    about: tuple[Any, ...] = ()  # what it is about, whole: contract file, folder, file or captures (): not known
 
 
 @record(frozen=True)

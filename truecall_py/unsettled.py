@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 
+from truecall_py.places import runs
 from truecall_py.records import record
 from truecall_py.secrecy import MASK, WORD
 from truecall_py.snapshots import clear, entries, word
@@ -113,8 +114,12 @@ def keep(state: str, call: ToolCall, at: float, identity: str) -> bool:
 
 def find(state: str, session: str, call: str) -> Kept | None:
     """A call that was kept; None where there is none that can be read whole."""
+    return at(place(state, session, call))
+
+
+def at(path: str) -> Kept | None:
     try:
-        descriptor = os.open(place(state, session, call), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -134,6 +139,50 @@ def read(plain: dict[str, Any]) -> Kept:
     fields["files"] = tuple(File(**file) for file in fields["files"])
     fields["notes"] = tuple(fields.get("notes", ()))
     return Kept(ToolCall(**fields), float(plain["at"]), str(plain["identity"]))
+
+
+def calls(state: str, session: str, most: int = 200) -> list[str]:
+    """The ids of calls of a session that are kept, at most so many."""
+    found = []
+    for name in sorted(names(state, session))[:most]:
+        kept = at(os.path.join(state, FOLDER, word(session), name + SUFFIX))
+        if kept is not None:
+            found.append(kept.call.call_id)
+    return found
+
+
+def mark(state: str, session: str) -> int | None:
+    """How many bytes of the transcript were looked through for the end of background work; None where no work of this
+    session goes on."""
+    try:
+        descriptor = os.open(runs(state, word(session)), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        text = os.read(descriptor, 40)
+        return int(text) if text.isdigit() else 0
+    except OSError:
+        return 0
+    finally:
+        os.close(descriptor)
+
+
+def set_mark(state: str, session: str, upto: int | None) -> None:
+    """Says that work goes on in the background and how far the transcript was looked through; None: that no work goes
+    on. Where that cannot be written, it is looked into at the stop alone."""
+    path = runs(state, word(session))
+    try:
+        if upto is None:
+            os.unlink(path)
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            os.write(descriptor, str(upto).encode())
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return
 
 
 def forget(state: str, session: str, call: str) -> None:
