@@ -38,7 +38,8 @@ def turn(project, harness):
 def kept(project, session=SESSION):
     """The names and the bytes of the calls that are kept."""
     folder = os.path.join(project.state, "open", session)
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    there = os.listdir(folder) if os.path.isdir(folder) else []
+    names = sorted(name for name in there if name.endswith(".json"))
     found = {}
     for name in names:
         with open(os.path.join(folder, name), "rb") as file:
