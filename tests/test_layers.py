@@ -16,7 +16,7 @@ LAYERS = (
     ("matchers", "template", "shell", "shell_words", "shell_grammar", "shell_pieces", "shell_course", "shell_calls", "shell_aftermath",
      "shell_patterns", "shell_matching", "runs",
      "transcript", "facts", "budgets", "contract", "contract_fields", "checks"),
-    ("looks", "engine", "beforehand", "trust", "ledger", "memory", "attempts", "rests", "standing", "claims", "unsettled", "sessions", "history", "calls", "figures",
+    ("looks", "engine", "beforehand", "trust", "ledger", "memory", "attempts", "rests", "standing", "claims", "unsettled", "sessions", "history", "calls", "figures", "otlp",
      "sequels", "operations"),
     ("codes", "yamltext", "yamlwriting", "grammar", "structure", "sites", "timing", "rules", "backtracking", "advice", "compiled", "loader"),
     ("pinning", "backups", "changes", "codex_trust"),

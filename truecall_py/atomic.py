@@ -11,7 +11,7 @@ import stat as modes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 SUFFIX, LETTERS = ".draft", "0123456789abcdef"
 
@@ -19,11 +19,19 @@ SUFFIX, LETTERS = ".draft", "0123456789abcdef"
 def write_whole(path: str, data: bytes, mode: int = 0o600, last: Callable[[], None] | None = None) -> None:
     """Writes `data` to `path` with that mode, through a draft beside it. `last` looks once more right before the
     draft takes the file's place, and stops it by raising. Raises OSError."""
+    write_pieces(path, (data,), mode, last)
+
+
+def write_pieces(
+    path: str, pieces: Iterable[bytes], mode: int = 0o600, last: Callable[[], None] | None = None
+) -> None:
+    """The same for data that comes in pieces, and need not be held whole."""
     clear(path)
     draft, descriptor = begun(path)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            for piece in pieces:
+                file.write(piece)
             file.flush()
             keep_owner(path, file.fileno())
             if mode != 0o600:

@@ -32,6 +32,7 @@ COMMANDS = {
     "log": "List what the hook was told, or show one call in full.",
     "stats": "Count false claims, and what agents did after a correction.",
     "report": "Write a page that shows it all, for people to look at.",
+    "export": "Write the ledger as OpenTelemetry, JSON lines or CSV.",
     "off": "Switch truecall off for a while.",
     "on": "Switch it on again.",
 }

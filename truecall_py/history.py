@@ -51,6 +51,22 @@ def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tupl
             return
 
 
+def begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
+    """(session, call) of the same calls, in the order in which they began; remembers none, so that a ledger of any
+    size can be gone through."""
+    where, values = ("session = ? AND ", (column(session),)) if session else ("", ())
+    # `+at`: not by the index of times, which would have to be sorted anew for every piece.
+    sql = (
+        f"SELECT id, session, call FROM events AS told WHERE {where}+at >= ? AND {OF_CALLS} AND id > ? "  # noqa: S608
+        "AND NOT EXISTS (SELECT 1 FROM events AS earlier WHERE earlier.session = told.session AND "
+        f"earlier.call = told.call AND earlier.id < told.id AND +at >= ? AND {OF_CALLS}) ORDER BY id LIMIT 1000"
+    )
+    last = 0
+    while rows := ledger.query(sql, (*values, since, last, since)):
+        for last, name, call in rows:  # noqa: B007 - the last one is where the next piece begins
+            yield name, call
+
+
 def named(ledger: Ledger, call: str, session: str = "") -> list[tuple[str, str]]:
     """(session, call) of the calls that have this id, or whose id begins so, the newest first."""
     sql = f"SELECT session, call FROM events WHERE substr(call, 1, ?) = ? AND {OF_CALLS} "  # noqa: S608
