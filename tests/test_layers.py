@@ -27,7 +27,7 @@ LAYERS = (
     ("bugs", "alarm", "incoming", "hook", "library", "slow_lane", "documents", "committed", "installs",
      "inventory", "switches", "surroundings", "canary", "diagnosis", "enforcement", "beginnings",
      "strays", "smallworld", "examples", "evidence", "recorded_shell", "recording", "appending", "ancestor_words", "ancestor",
-     "rejudging", "traces"),
+     "rejudging", "traces", "past", "replaying", "claiming", "workers"),
     ("commands", "generated"),
     ("cli",),
     ("__main__",),

@@ -33,6 +33,7 @@ COMMANDS = {
     "stats": "Count false claims, and what agents did after a correction.",
     "report": "Write a page that shows it all, for people to look at.",
     "export": "Write the ledger as OpenTelemetry, JSON lines or CSV.",
+    "replay": "Read past transcripts: which contracts would have applied, and what they say.",
     "off": "Switch truecall off for a while.",
     "on": "Switch it on again.",
 }

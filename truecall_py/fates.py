@@ -100,7 +100,8 @@ def of_codex(inside: dict[str, Any]) -> Iterator[tuple[str, Fate, bool]]:
         well = isinstance(answer, dict) and answer.get("isError") is not True
         yield str(inside.get("call_id")), Fate(SUCCESS if well else FAILURE), True
     elif kind == "patch_apply_end":
-        said = {True: SUCCESS, False: FAILURE}.get(inside.get("success"), UNKNOWN)  # type: ignore[arg-type]
+        done = inside.get("success")
+        said = SUCCESS if done is True else FAILURE if done is False else UNKNOWN
         yield str(inside.get("call_id")), Fate(said, None, words(inside.get("stderr"))), True
     elif kind in ("function_call_output", "custom_tool_call_output"):
         yield str(inside.get("call_id")), of_output(inside.get("output")), False

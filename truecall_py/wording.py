@@ -71,6 +71,10 @@ def target(call: ToolCall) -> str:
     return quoted(f"{call.tool} {shown(args, 200)}" if args else call.tool, 300)
 
 
+# How all that an agent is told begins, so that it can be told from a tool's own answer in a transcript.
+HEADS = ("NOT DONE: ", "NOT CONFIRMED: ", "NOT LOST: ", "NOT FINISHED: ", "NOT RUN: ")
+
+
 def headline(verdict: Verdict, delivery: Delivery, call: ToolCall, said: str) -> str:
     claim = {SUCCESS: "reported success", FAILURE: "reported a failure"}.get(said, "came back")
     name = "the command" if "shell" in call.kinds else quoted(call.tool, 120)

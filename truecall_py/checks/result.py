@@ -61,6 +61,11 @@ def expect(params: dict[str, Any]) -> str:
     return f"{subject(params)} {describe(matcher(params))}"
 
 
+def payload_only(params: dict[str, Any]) -> bool:
+    """It looks at the answer alone."""
+    return True
+
+
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected = expect(params)
     of = params.get("of", "result")

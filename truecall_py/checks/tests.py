@@ -95,6 +95,11 @@ def asked(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
+def payload_only(params: dict[str, Any]) -> bool:
+    """With `output` it looks at the call's own text alone."""
+    return bool(params.get("output")) and not params.get("report")
+
+
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if params.get("output") and params.get("report"):
         raise Unverified("tests holds both report and output", "contract")
