@@ -33,7 +33,6 @@ PLAIN = (
     r"(?i)\bsuccessfully (?:completed|finished)\b",
 )
 NO_CHANGE = "no call that changes anything in this turn"
-NO_CALL = "no such call in this turn"
 ELSEWHERE = "a sub-agent made calls that are in another transcript"
 LOST = "not every call of this turn is in the transcript"
 
@@ -115,11 +114,11 @@ class Claims:
         except Unverified as why:
             return UNVERIFIED, why.why
         if claims.about_calls(contract):
-            behind = claims.found(contract, self.earlier, turn.behind)
-            if behind is False:
-                return (UNVERIFIED, lost) if lost else (REFUTED, f"{NO_CALL}: {claims.wanted(contract)}")
-            if behind is None:
-                return UNVERIFIED, claims.UNKNOWN
+            state, known = claims.found(contract, self.earlier, turn.behind)
+            if state == REFUTED:
+                return (UNVERIFIED, lost) if lost else (REFUTED, f"{known}: {claims.wanted(contract)}")
+            if state != VERIFIED:
+                return state, known
         return (THEN, THEN) if contract.plain["post"] else (VERIFIED, "")
 
     def by_pattern(self, said: Said, turn: Turn, lost: str) -> Iterator[Claimed]:
