@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PATIENCE, ROOT
+from conftest import NOTE, PATIENCE, ROOT
 from test_dialects import FIVE, ran
 
 # Started as run.sh starts it; what was loaded comes after the answer.
@@ -142,3 +142,17 @@ def test_reading_and_shell_contracts_of_other_tools_cost_nothing(project):
     )
     modules, out = loaded(project, project.payload("claude-code", "Read", {"file_path": "/x"}))
     assert not out and modules <= STDLIB | ALWAYS | LEDGER, modules
+
+
+def test_receipts_cost_other_calls_nothing(project):
+    """Nothing about operations is loaded for a call that no contract with a receipt names."""
+    receipt = (
+        "  - id: charged\n    tool: mcp__pay__charge\n    receipt:\n      from: {command: {run: [look]}}\n"
+        "      match: {order: 1}\n      state: state\n      states: {done: verified}\n"
+    )
+    project.trust(NOTE + receipt)
+    project.write("notes/a.md", "hello")
+    found, answer = loaded(project, project.mcp())
+    assert answer == b""
+    names = {"receipts", "operations", "intents", "weighing", "steps", "reconciling", "operation_words"}
+    assert not {f"truecall_py.{name}" for name in names} & found

@@ -31,6 +31,7 @@ def test_every_field_is_in_it() -> None:
     found = grammar.schema()
     places = {"truecall contract file": (found, contract_fields.FILE_FIELDS)}
     places["contract"] = (found["$defs"]["contract"], contract_fields.FIELDS)
+    places["receipt"] = (found["$defs"]["receipt"], contract_fields.RECEIPT_FIELDS)
     places["policy"] = (found["$defs"]["policy"], contract_fields.POLICY_FIELDS)
     places["matcher"] = (found["$defs"]["matcher"], matchers.FIELDS)
     for name in checks.NAMES:
@@ -39,7 +40,8 @@ def test_every_field_is_in_it() -> None:
         assert list(where["properties"]) == [field.name for field in fields]
         assert all(where["properties"][field.name]["description"] == field.help for field in fields)
         assert where["additionalProperties"] is False
-    assert set(found["$defs"]) == {"contract", "check", "matcher", "policy", *checks.NAMES}
+    sources = {f"from_{name}" for name in ("http_status", "command", "sqlite", "custom")}
+    assert set(found["$defs"]) == {"contract", "check", "matcher", "policy", "receipt", "source", *sources, *checks.NAMES}
 
 
 def test_every_kind_is_accepted() -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PENDING, RUNNING = "pending", "running"
 KINDS = (REQUESTED, WAITING, ENDED, REFUSED, JUDGED, SETTLED)
+BESIDE = ("intent ", "receipt ", "steps ")  # what is told of a call's operation: operations.py, steps.py
 STATES = (REFUTED, UNVERIFIED, VERIFIED, PENDING, REFUSED, RUNNING)
 DECIDED = (VERIFIED, REFUTED, UNVERIFIED)
 SAME, OTHER, NOTHING = "same call", "other route", "nothing"
@@ -45,7 +46,8 @@ class Call:
 
     @property
     def identity(self) -> str:
-        return next((each.identity for each in reversed(self.events) if each.identity), "")
+        mine = (each.identity for each in reversed(self.events) if each.identity and each.event in KINDS)
+        return next(mine, "")
 
     @property
     def first(self) -> Event:
@@ -94,14 +96,14 @@ def of(events: Iterable[Event]) -> list[Call]:
     for each in events:
         if each.event == WAITING and (each.session, each.call) not in groups:
             loose.append(each)
-        elif each.event in KINDS:
+        elif each.event in KINDS or each.event.startswith(BESIDE):
             groups.setdefault((each.session, each.call), []).append(each)
     for each in loose:
         group = asking(each, groups)
         if group is not None:
             group.append(each)
             group.sort(key=lambda one: one.id)
-    return [one(group) for group in groups.values()]
+    return [one(group) for group in groups.values() if any(each.event in KINDS for each in group)]
 
 
 def asking(waiting: Event, groups: dict[tuple[str, str], list[Event]]) -> list[Event] | None:

@@ -103,6 +103,10 @@ def judged(
     claims = contract.plain.get("claims")
     if stop.agent and not claims:
         return None  # what must hold at the end is the main agent's
+    if contract.plain.get("steps"):
+        from truecall_py.steps import at_stop
+
+        return at_stop(contract, call, world, events or (), mine, stop)
     try:
         if claims and not claimed(claims, stop, world):
             return None

@@ -30,6 +30,7 @@ COMMANDS = {
     "doctor": "Prove that the hook works, and say what would keep it from that.",
     "last": "Why was the agent stopped? The newest refuted call, with its evidence.",
     "log": "List what the hook was told, or show one call in full.",
+    "reconcile": "Look up what became of operations and calls that stand open.",
     "stats": "Count false claims, and what agents did after a correction.",
     "report": "Write a page that shows it all, for people to look at.",
     "export": "Write the ledger as OpenTelemetry, JSON lines or CSV.",

@@ -35,7 +35,7 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
     plain.pop("examples", None)
     if any(looks_before(item, plain) for item in plain["post"]):
         plain["before"] = True
-    named = template.names(plain["post"])
+    named = template.names([plain["post"], plain.get("receipt")])
     roots = {name.partition(".")[0] for name in named}
     if "file" in roots or any(name.partition(".")[0] == "file" for name in plain["when"]):
         plain["per_file"] = True
@@ -71,8 +71,12 @@ def looks_before(item: dict[str, Any], plain: dict[str, Any]) -> bool:
 
 def compiled(field: Field, value: Any) -> Any:
     kind = field.kind
-    if kind == "duration":
+    if kind in ("duration", "period"):
         return seconds(value)
+    if kind == "receipt":
+        return compile_params(contract_fields.RECEIPT_FIELDS, value)
+    if kind == "source":
+        return compile_check(value)
     if kind in LISTS:
         value = value if isinstance(value, list) else [value]
     if kind == "checks":
@@ -118,7 +122,7 @@ def code_files(entry: dict[str, Any]) -> list[str]:
     """The code that a contract names, as written, but for a leading {{project}}/: what trust pins beside the
     contract itself where it lies in the project, and lists where not (programs on PATH)."""
     found: list[str] = []
-    for check in sites.checks_in(entry.get("post"), ()):
+    for check in sites.looks(entry, ()):
         for field in module(check.name).FIELDS:
             value = check.params.get(field.name)
             if field.kind == "argv" and value:

@@ -58,7 +58,27 @@ FIELDS = (
     field("pre", "value", "Checks before the call.", step=5),
     field("requires", "value", "Effects that must have been verified before.", step=5),
     field("on_unverified", "value", "What a guard does that cannot be evaluated.", step=5),
-    field("receipt", "value", "The authoritative source that settles the operation.", step=5),
-    field("key", "value", "Where the arguments carry the idempotency key.", step=5),
-    field("steps", "value", "The contracts of a multi-step operation.", step=5),
+    field("receipt", "receipt", "The operation that the call is, and the source whose receipt alone settles it."),
+    field("key", "text", "The idempotency key, where the arguments carry one: a retry with the same is no duplicate.",
+          templated=True),
+    field("steps", "texts", "The contracts of an operation of several steps; with event: stop."),
+    field("by", "text", "What tells two instances of such an operation apart; default: tenant and resource of the "
+          "steps' receipts.", templated=True),
+)  # fmt: skip
+
+RECEIPT_FIELDS = (
+    field("from", "source", "The look-up: http_status, command, sqlite or custom, with that check's fields.",
+          required=True),
+    field("items", "text", "Where in the evidence a list of receipts stands (a.b); default: all of it."),
+    field("match", "wanted", "Path in the receipt: what must stand there, all of it, type and all.", required=True,
+          templated=True),
+    field("state", "text", "Path in the receipt: its state.", required=True),
+    field("states", "states", "What each state means: verified, pending or refuted; any other is unverified.",
+          required=True),
+    field("id", "text", "Path in the receipt: what names one effect; two completed ones are a duplicate."),
+    field("as_of", "text", "Path in the receipt: a number, or a time with its zone (ISO 8601), that grows."),
+    field("duplicates", "choice", "refuse a second call of an operation that is done, or only report it.",
+          default="refuse", choices=("refuse", "report")),
+    field("review", "period", "After this long an unsettled operation is overdue."),
+    field("owner", "text", "Who looks at it then."),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from truecall_py.errors import Unverified
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from sqlite3 import Connection
     from typing import Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Values = Sequence[Any] | dict[str, Any]
 
 ROWS = 100_000  # rows of an answer that are counted
+LISTED = 1000  # rows that are handed out whole
 LONGEST = 4 << 20  # bytes of one value or row
 HEAP = 64 << 20  # bytes that SQLite may take: sorting and views are done in memory, since a file would be a write
 OPCODES = 2000  # steps of SQLite's machine between two looks at the clock
@@ -166,8 +167,31 @@ class Database:
     def ask(self, query: str, values: Values) -> tuple[int, Any, bool, str]:
         """(rows, the first value of the first row, whether there is one, a digest of all rows in any order) of one
         SELECT. Raises Unverified."""
-        import sqlite3
         from zlib import crc32
+
+        count, value, digests = 0, None, 0
+        for row, _ in self.answers(query, values):
+            value = row[0] if count == 0 else value
+            count += 1
+            digests += crc32(repr(row).encode("utf-8", "replace"))
+            if count > ROWS:
+                raise Unverified(f"the query gives more than {ROWS} rows; let it count them", "contract")
+        return count, value, count > 0, f"{digests:x}"
+
+    def rows(self, query: str, values: Values) -> list[dict[str, Any]]:
+        """The rows of one SELECT by the names of their columns. Raises Unverified, also for more than LISTED."""
+        found: list[dict[str, Any]] = []
+        for row, names in self.answers(query, values):
+            if len(found) >= LISTED:
+                raise Unverified(f"the query gives more than {LISTED} rows; let it name the operation", "contract")
+            if len(set(names)) != len(names):
+                raise Unverified("two columns of the query have the same name", "contract")
+            found.append({name: None if isinstance(value, bytes) else value for name, value in zip(names, row)})  # noqa: B905
+        return found
+
+    def answers(self, query: str, values: Values) -> Iterator[tuple[tuple[Any, ...], list[str]]]:
+        """(row, names of the columns) of one SELECT. Raises Unverified, at the end too."""
+        import sqlite3
 
         if first_word(query) not in FIRST_WORDS:
             raise Unverified("the query is no SELECT", "contract")
@@ -175,19 +199,14 @@ class Database:
             self.refuse_virtual(query)
             self.base.set_authorizer(authorized)
             cursor = self.base.execute(query, values)
-            count, value, digests = 0, None, 0
+            names = [str(each[0]) for each in cursor.description or ()]
             for row in cursor:
-                value = row[0] if count == 0 else value
-                count += 1
-                digests += crc32(repr(row).encode("utf-8", "replace"))
-                if count > ROWS:
-                    raise Unverified(f"the query gives more than {ROWS} rows; let it count them", "contract")
+                yield row, names
         except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
             raise self.trouble(error) from None
         except (OverflowError, UnicodeEncodeError) as error:
             raise Unverified(f"a value cannot be given to the query: {error}", "tool") from None
         self.settled()
-        return count, value, count > 0, f"{digests:x}"
 
     def columns(self, table: str) -> list[str] | None:
         """The columns of a table or view, None where there is none of that name."""

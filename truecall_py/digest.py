@@ -1,4 +1,4 @@
-"""SHA-256 without the price of `import hashlib` (which loads OpenSSL). Nothing else."""
+"""SHA-256, alone and with a key, without the price of `import hashlib` (which loads OpenSSL). Nothing else."""
 
 from __future__ import annotations
 
@@ -13,3 +13,10 @@ def sha256(data: bytes) -> str:
     import hashlib
 
     return hashlib.sha256(data).hexdigest()
+
+
+def keyed(key: bytes, data: bytes) -> str:
+    """The keyed digest (HMAC, RFC 2104, with SHA-256) of `data` in hexadecimal; `key` has at most 64 bytes."""
+    block = key.ljust(64, b"\0")
+    inner = bytes.fromhex(sha256(bytes(byte ^ 0x36 for byte in block) + data))
+    return sha256(bytes(byte ^ 0x5C for byte in block) + inner)

@@ -127,6 +127,8 @@ def applications(
 
 def relevant(contract: Contract, call: ToolCall) -> list[File]:
     """The files that at least one of the contract's checks is about."""
+    if "receipt" in contract.plain:
+        return list(call.files)
     return [file for file in call.files if any(about(item, file, contract) for item in contract.plain["post"])]
 
 

@@ -227,7 +227,7 @@ def compiled(subject: Subject, world: SmallWorld) -> Source:
     for name, longest in LONGEST.items():
         if name in entry and rules.seconds(entry[name]) > longest:
             entry[name] = f"{longest * 1000:.0f}ms"
-    for check in sites.checks_in(entry["post"], ()):
+    for check in sites.looks(entry, ()):
         if check.name == "http_status":  # whatever server is meant: here it is the example's own
             own = f"http://127.0.0.1:{world.port}"
             check.params["url"] = AUTHORITY.sub(own, check.params["url"], count=1)

@@ -33,6 +33,11 @@ LONGEST = 4000  # characters of a tool's own words that are kept
 NEVER_MADE = ("apply_patch verification failed", "Command blocked by PreToolUse hook",
               "Tool call blocked by PreToolUse hook", "patch rejected: ", "approval policy is Never; reject command",
               "patch rejected by user", "exec command rejected by user")  # fmt: skip
+# How Claude Code's own answer begins where a call was never made, since a person or a rule said no; as it stands in
+# both of its programs.
+DENIED = ("The user doesn't want to proceed with this tool use.",
+          "The user doesn't want to take this action right now.", "Permission to use ",
+          "Claude requested permissions to ")  # fmt: skip
 
 
 @record(frozen=True)
@@ -43,6 +48,12 @@ class Fate:
     said: str
     code: int | None = None
     text: str = ""
+
+    @property
+    def never(self) -> bool:
+        """Whether the client itself says that the call was never made. Of a call of whose end a hook was told that is
+        never asked: there a tool may have said so."""
+        return self.said == FAILURE and self.text.startswith((*NEVER_MADE, *DENIED))
 
 
 def fates(path: str | None, calls: Iterable[str], world: World) -> dict[str, Fate]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from truecall_py import budgets, checks, contract, contract_fields, matchers
+from truecall_py import budgets, checks, contract, contract_fields, matchers, provenance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,6 +175,7 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
          "properties": {"after": COUNT, "ticks": COUNT}},
         "a map with after and ticks",
     ),
+    **provenance.KINDS,
     "examples": ({"type": "array", "minItems": 1, "items": EXAMPLE},
                  "a list of maps with title, payload and verdict"),
 }  # fmt: skip
@@ -290,10 +291,10 @@ def any_check() -> Schema:
 
 def of_contract() -> Schema:
     schema = map_of(contract_fields.FIELDS, "contract")
-    # `pre` and `receipt` are refused by their own fields as long as they are not supported.
+    # `pre` is refused by its own field as long as it is not supported.
     schema["allOf"] = [
         needs(("tool", "kind", "event"), contract_fields.FIELDS),
-        needs(("post", "pre", "receipt", "claims"), contract_fields.FIELDS),
+        needs(("post", "pre", "receipt", "claims", "steps"), contract_fields.FIELDS),
     ]
     return schema
 
@@ -311,6 +312,7 @@ def schema() -> Schema:
         "$defs": {
             "contract": of_contract(),
             "check": any_check(),
+            **provenance.definitions(map_of, needs),
             "policy": {**map_of(contract_fields.POLICY_FIELDS, "policy"), "minProperties": 1},
             "matcher": {**map_of(matchers.FIELDS, "matcher"), "minProperties": 1},
             **{name: of_check(checks.module(name)) for name in checks.NAMES},

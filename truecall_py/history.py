@@ -103,7 +103,7 @@ def beside(state: str, before: float, sessions: Sequence[str] = ()) -> None:
     from truecall_py import sessions as marks
     from truecall_py import snapshots, unsettled
 
-    for folder in (unsettled.FOLDER, snapshots.FOLDER):
+    for folder in (unsettled.FOLDER, unsettled.OPERATIONS, snapshots.FOLDER):
         root = os.path.join(state, folder)
         gone = {snapshots.word(session) for session in sessions}
         for name in snapshots.entries(root):

@@ -132,11 +132,18 @@ def asked(
     every = [*contracts, *within]
     memory, more = remembered(found, every, call, state)
     rest = None if memory is None else memory.requested(every, bool(every) and getattr(harness, "ENDS_UNTOLD", False))
-    notices += more + (() if memory is None else memory.complaint())
+    why = ""
     if rest is not None:
         from truecall_py.wording import resting
 
-        refusal: Reply = harness.refuse(event, resting(rest, call), notices)
+        why = resting(rest, call)
+    elif memory is not None and any("receipt" in each.plain for each in contracts):
+        from truecall_py.intents import begun_before
+
+        why = begun_before(memory, contracts, call, ends, session, options.transcript)
+    notices += more + (() if memory is None else memory.complaint())
+    if why:
+        refusal: Reply = harness.refuse(event, why, notices)
         return refusal
     if contracts:
         from truecall_py.judging import look_before
@@ -225,7 +232,8 @@ def judged_by(
             notices += changed(source, call, state)
     memory, more = remembered(found, contracts, call, state)
     notices += more
-    if memory is not None and any(source.index and source.index.get("stop") for source in found):
+    stops = any(source.index and source.index.get("stop") for source in found)
+    if memory is not None and stops:
         from truecall_py.claims import asked_for
 
         memory.stops = asked_for(found, call, ends)
@@ -235,10 +243,18 @@ def judged_by(
 
         snapshot = snapshot_of(contracts, call, state)
         made = verdicts(contracts, call, ends, session, snapshot)
+        if any("receipt" in each.plain for each in contracts):
+            from truecall_py.intents import recalled
+
+            made = recalled(memory, contracts, call, made, session)
         judgement = concluded(call, made, notices, memory)
         correction, notices = judgement.correction, judgement.notices
     elif memory is not None:
         memory.ended((), {}, call.reported, {})
+    if correction is not None and memory is not None and stops:
+        from truecall_py.intents import with_progress
+
+        correction = with_progress(correction, memory, found, call)
     notices += () if memory is None else memory.complaint()
     if untrusted:
         from truecall_py.wording import with_untrusted
@@ -304,6 +320,7 @@ def reply_to(options: Options, ends: float) -> Reply:
             return stopped(harness, options.stop, options, ends, notices)
         announced = harness.announced(payload) if hasattr(harness, "announced") else None
         if announced is not None:
+            options.transcript = str(payload.get("transcript_path") or "") or None
             return asked(harness, event, announced, options, ends, notices)
         every = calls(harness, payload)
         if not every:

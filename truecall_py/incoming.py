@@ -30,6 +30,7 @@ class Options:
         self.state = ""
         self.deadline = 0.0
         self.stop: Stop | None = None  # filled in where the payload tells of an agent that wants to stop
+        self.transcript: str | None = None  # the session's, where the payload names one
         self.wrong = ""
         self.active: bool | None = None  # what the bytes of an unread payload say of stop_hook_active (None: nothing)
         plain: list[str] = []

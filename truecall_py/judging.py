@@ -132,19 +132,20 @@ def concluded(
         return Judgement(call, (), None, notices)
     from truecall_py.types import FAILURE, REFUTED, VERIFIED
 
-    if all(verdict.state == VERIFIED for verdict in found) and call.reported != FAILURE and not call.transcript:
+    plain = call.reported != FAILURE and not call.transcript and not call.event.endswith("Failure")
+    if plain and all(verdict.state == VERIFIED for verdict in found):
         if memory is not None:
             memory.ended(found, {}, call.reported, {})
         return Judgement(call, tuple(found), None, notices)
     from truecall_py.facts import reported, text
-    from truecall_py.policy import LANDED_ANYWAY, OBSERVE, SILENT, deliver
+    from truecall_py.policy import DONE_ALREADY, LANDED_ANYWAY, OBSERVE, SILENT, deliver
     from truecall_py.world import World
 
     said = reported(call, World())
     trials = {} if memory is None else memory.trials(found, said, text(call) or "")
     delivered = [(verdict, deliver(verdict, call, said, trials.get(at))) for at, verdict in enumerate(found)]
     if any(verdict.state == REFUTED for verdict in found):  # then "it did land" would be half the truth
-        delivered = [pair for pair in delivered if pair[1].order != LANDED_ANYWAY]
+        delivered = [pair for pair in delivered if pair[1].order not in (LANDED_ANYWAY, DONE_ALREADY)]
     if memory is not None:
         told_as = {id(verdict): (delivery.order, delivery.form) for verdict, delivery in delivered}
         memory.ended(found, trials, said, {at: told_as.get(id(each), ("", SILENT)) for at, each in enumerate(found)})

@@ -54,6 +54,7 @@ MIGRATIONS = (
     """,
     # The same call, in whatever session.
     "CREATE INDEX events_identity ON events (identity, id) WHERE event = 'requested' OR event = 'ended'",
+    "CREATE INDEX events_operations ON events (identity, id) WHERE substr(event, 1, 7) IN ('intent ', 'receipt')",
 )
 COLUMNS = "id, session, call, event, at, harness, turn, agent, tool, identity, state, data"
 NAMES = (*COLUMNS.split(", ")[:-1], "text")
@@ -260,10 +261,13 @@ class Ledger:
 
     def add(self, *events: Event) -> list[bool]:
         """Writes events in one transaction; for each, whether it is new. When this returns they are kept."""
-        rows = [as_row(each) for each in events]
-        found: list[bool] = self.changed(lambda: [self.db.execute(INSERT, row).rowcount == 1 for row in rows])
+        found: list[bool] = self.changed(lambda: self.insert(events))
         self.copy_log()
         return found
+
+    def insert(self, events: Sequence[Event]) -> list[bool]:
+        """The same inside of a transaction (`changed`)."""
+        return [self.db.execute(INSERT, as_row(each)).rowcount == 1 for each in events]
 
     def add_first(self, event: Event, *kinds: str) -> Event:
         """Writes an event unless its call has one of these kinds already; the one that stands then."""

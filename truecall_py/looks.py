@@ -44,7 +44,7 @@ def watched(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, 
         why = "the command goes on in the background and is not finished"
         return (Outcome("background", UNVERIFIED, "a command that has ended", why, "harness"),)
     outcomes = look(contract, call, facts)
-    if reported(call, world) == FAILURE:
+    if reported(call, world) == FAILURE and "receipt" not in contract.plain:
         return outcomes
     every = contract.seconds("every") or 0.25
     patience = world.now() + (contract.seconds("within") or 0.0)
@@ -92,7 +92,10 @@ def agreed(
 
 
 def hopeful(outcomes: Sequence[Outcome]) -> bool:
-    """Whether another look could end otherwise: not where the contract itself is what is wrong."""
+    """Whether another look could end otherwise: not where the contract itself is what is wrong, nor after the last
+    word of a source."""
+    if any(outcome.receipt is not None and outcome.state == REFUTED for outcome in outcomes):
+        return False
     return worst(outcomes) != VERIFIED and not any(outcome.cause in ("contract", "truecall") for outcome in outcomes)
 
 
@@ -101,11 +104,22 @@ def over(world: World) -> bool:
 
 
 def look(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...]:
-    return tuple(
+    outcomes = tuple(
         evaluate(CheckSpec(item["check"], item["params"]), call, facts)
         for item in contract.plain["post"]
         if facts.file is None or about(item, facts.file, contract)
     )
+    return (*outcomes, settled(contract, call, facts)) if "receipt" in contract.plain else outcomes
+
+
+def settled(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
+    """What the source of the operation says."""
+    try:
+        from truecall_py.receipts import outcome
+
+        return outcome(contract, call, facts)
+    except Exception as error:
+        return broken("receipt", error)
 
 
 def evaluate(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:

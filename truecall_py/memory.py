@@ -8,8 +8,9 @@ What an event keeps in `data` beside its columns (everything from a call masked 
   ended      args, reported, exit_code, background, attempt, changed, kind, order, form, seconds,
              edits (whether it is a tool that changes files),
              stop (whether it is a call that contracts at the stop ask for, by contract),
-             verdicts: [{contract, file, state, outcome, kind, found, expected, subject, effect, cause, mode,
-             grants, alternatives, route, order, form}]
+             verdicts: [{contract, file, state, outcome, kind, found, expected, subject, cause, mode, grants,
+             alternatives, route, order, form,
+             operation, owner}]          (the identity of the operation, where the contract has a receipt)
   judged     by, verdicts                (what was pending has ended, and not all of it is verified)
   settled    by, verdicts                (what was pending or stood open is verified now)
   batch      calls                       (Claude Code's PostToolBatch: one tick)
@@ -95,21 +96,17 @@ def without_noise(call: ToolCall) -> dict[str, Any]:
 
 
 def identity(call: ToolCall, key: bytes) -> str:
-    """The keyed digest (HMAC, RFC 2104, with SHA-256) of tool and arguments, up to noise; of a command, with the
-    folder in which it starts."""
+    """The keyed digest of tool and arguments, up to noise; of a command, with the folder in which it starts."""
     folder = call.start_cwd if "shell" in call.kinds else None
     return sealed([call.tool, folder, sorted(without_noise(call).items())], key)
 
 
 def sealed(plain: Any, key: bytes) -> str:
     """The keyed digest of a JSON value: equal values can be told, and nothing can be guessed from it."""
-    from truecall_py.digest import sha256
+    from truecall_py.digest import keyed
     from truecall_py.wire import dumps
 
-    text = dumps(plain).encode()
-    block = key.ljust(64, b"\0")
-    inner = bytes.fromhex(sha256(bytes(byte ^ 0x36 for byte in block) + text))
-    return sha256(bytes(byte ^ 0x5C for byte in block) + inner)[:32]
+    return keyed(key, dumps(plain).encode())[:32]
 
 
 def kept_args(args: dict[str, Any]) -> dict[str, str]:
@@ -142,6 +139,7 @@ def as_data(verdict: Verdict, kind: str, key: bytes, call: str) -> dict[str, Any
     """A verdict as an event keeps it. `effect` is the sealed name of what it is about: a file or what a command
     names, in its folder; of a contract that names neither, the call itself, by its identity `call`."""
     outcome = next((each for each in verdict.outcomes if each.state == verdict.state), None)
+    receipt = receipt_of(verdict)
     plain = {
         "contract": verdict.contract, "state": PENDING if pending(verdict) else verdict.state,
         "outcome": verdict.outcome, "kind": kind, "subject": phrase(verdict.subject), "cause": verdict.cause,
@@ -150,12 +148,22 @@ def as_data(verdict: Verdict, kind: str, key: bytes, call: str) -> dict[str, Any
         "source": verdict.source, "file": filed(verdict.file),
         "effect": sealed([*verdict.about, "" if verdict.subject else call], key) if verdict.about else "",
     }  # fmt: skip
+    if receipt is not None:
+        plain["operation"], plain["owner"] = receipt.get("operation", "") or "unknown", receipt.get("owner", "")
     return {name: value for name, value in plain.items() if value not in ("", [])}
 
 
 def pending(verdict: Verdict) -> bool:
-    """Whether the call itself goes on in the background."""
-    return any(outcome.check == "background" for outcome in verdict.outcomes)
+    """Whether the call itself goes on in the background, or its operation is accepted and not done."""
+    receipt = receipt_of(verdict)
+    return any(outcome.check == "background" for outcome in verdict.outcomes) or (
+        verdict.state == UNVERIFIED and receipt is not None and receipt["state"] == PENDING
+    )
+
+
+def receipt_of(verdict: Verdict) -> dict[str, Any] | None:
+    """What the source of the operation says; None where the contract has none."""
+    return next((outcome.receipt for outcome in verdict.outcomes if outcome.receipt is not None), None)
 
 
 def worst(states: Sequence[str]) -> str:

@@ -1,15 +1,82 @@
-"""What the ledger tells of operations: things that must be done once, and of which only a receipt says that they are.
-Counts; asks nobody, and takes nothing for done."""
+"""Operations: what was meant to be done once, by which calls, and how it stands, by the ledger alone. A view over
+events; never asks a source, never changes an event, and never takes silence or time for an end.
+
+Two kinds of events tell of them, both with the operation's keyed digest as `identity`, in the name of the call:
+  intent CONTRACT                  before the call: contract, source, project, folder, match, key, owner, review, late
+  receipt CONTRACT STATE DIGEST    what the source, or a person, said: contract, as_of, effect, which, found, by
+"""
 
 from __future__ import annotations
 
+from truecall_py.errors import Unverified
+from truecall_py.ledger import SELECT, Kept
+from truecall_py.receipts import later
 from truecall_py.records import record
+from truecall_py.types import DUPLICATE, PENDING, REFUTED, VERIFIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
-    from truecall_py.ledger import Event
+    from truecall_py.contract import Contract
+    from truecall_py.ledger import Event, Ledger
+    from truecall_py.receipts import Receipt
+    from truecall_py.types import ToolCall
+
+INTENT, RECEIPT = "intent ", "receipt "  # how the names of their events begin
+DROPPED = "dropped"  # a call that was never made, or that a person gave up
+OPEN = ("unknown", PENDING)
+STATES = (VERIFIED, REFUTED, PENDING, DUPLICATE)
+TWICE = 2.0  # seconds in which a call without an id that comes again is the same one
+OF_OPERATIONS = "substr(event, 1, 7) IN ('intent ', 'receipt')"  # as the ledger's index has it, else it is not used
+LOCAL = ("command", "sqlite", "custom")  # sources that are other ones in another project
+
+
+@record(frozen=True)
+class Operation:
+    """One operation. `attempts` are the events of its intents, `keys` their idempotency keys' digests; `state` is
+    unknown, pending, verified, refuted or duplicate; `receipt` is the one that is believed (None: none)."""
+
+    identity: str
+    attempts: tuple[Event, ...]
+    state: str
+    receipt: Receipt | None = None
+
+    @property
+    def last(self) -> Event:
+        return self.attempts[-1]
+
+    @property
+    def keys(self) -> set[str]:
+        return {str(each.data["key"]) for each in self.attempts if each.data.get("key")}
+
+    @property
+    def contract(self) -> str:
+        return str(self.last.data.get("contract", ""))
+
+    @property
+    def owner(self) -> str:
+        return str(self.last.data.get("owner", ""))
+
+    @property
+    def match(self) -> dict[str, Any]:
+        found = self.last.data.get("match")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def since(self) -> float:
+        """When it began to be as it is not settled now, in seconds since the epoch."""
+        return self.attempts[0].at
+
+    @property
+    def deadline(self) -> float | None:
+        """When somebody should look at it; None where its contract does not say."""
+        review = [each.data["review"] for each in self.attempts if isinstance(each.data.get("review"), (int, float))]
+        return float(min(review)) if review else None
+
+    def overdue(self, now: float) -> bool:
+        return self.state in OPEN and self.deadline is not None and now > self.deadline
 
 
 @record(frozen=True)
@@ -28,8 +95,107 @@ class Operations:
         )  # fmt: skip
 
 
+def digest(key: bytes, what: str, text: str) -> str:
+    """The keyed digest of a text, for one purpose."""
+    from truecall_py.digest import keyed
+    from truecall_py.wire import dumps
+
+    return keyed(key, dumps([what, text]).encode())[:32]
+
+
+def identity(contract: Contract, match: dict[str, Any], key: bytes) -> str:
+    """By what an operation is known again, in any session: the contract's id, its source as it is written, and what
+    must stand in the receipt. A source on this machine belongs to its project."""
+    from truecall_py.wire import dumps
+
+    source = contract.plain["receipt"]["from"]
+    where = contract.project if source["check"] in LOCAL else ""
+    return digest(key, "operation", dumps([contract.id, source, where, sorted(match.items())]))
+
+
+def begun(events: Iterable[Event]) -> list[Operation]:
+    """The operations that events of any calls tell of, in the order in which they were begun."""
+    groups: dict[str, list[Event]] = {}
+    for each in events:
+        if each.event.startswith((INTENT, RECEIPT)):
+            groups.setdefault(each.identity, []).append(each)
+    found = [fold(name, group) for name, group in groups.items()]
+    return sorted((each for each in found if each is not None), key=lambda each: each.attempts[0].id)
+
+
+def fold(name: str, events: Sequence[Event]) -> Operation | None:
+    """How an operation stands by all that was told of it; None where nothing was ever begun."""
+    dropped = {(each.session, each.call) for each in events if each.state == DROPPED}
+    events = [each for each in events if (each.session, each.call) not in dropped]
+    attempts: list[Event] = []
+    receipt: Receipt | None = None
+    state = "unknown"
+    for each in events:
+        if each.event.startswith(INTENT):
+            if state == REFUTED:  # it was free to be begun anew
+                attempts, state, receipt = [], "unknown", None
+            attempts.append(each)
+        elif each.event.startswith(RECEIPT) and each.state in STATES and state != DUPLICATE:
+            receipt, state = believed(receipt, as_receipt(each), state)
+    return Operation(name, tuple(attempts), state, receipt) if attempts else None
+
+
+def believed(old: Receipt | None, new: Receipt, state: str) -> tuple[Receipt | None, str]:
+    """(the receipt to believe, the state) after another receipt was seen. A second effect is a duplicate; receipts
+    that contradict each other leave the operation unknown."""
+    if old is None or new["state"] == DUPLICATE:
+        return new, str(new["state"])
+    if another(old, new):
+        return new, DUPLICATE
+    try:
+        chosen = later(old, new)
+    except Unverified:
+        return old, "unknown"
+    return chosen, str(chosen["state"])
+
+
+def another(old: Receipt, new: Receipt) -> bool:
+    """Whether two receipts tell of two effects that are both done."""
+    both = old["state"] == new["state"] == VERIFIED
+    return both and bool(old["effect"] and new["effect"]) and old["effect"] != new["effect"]
+
+
+def as_receipt(event: Event) -> Receipt:
+    """A receipt as receipts.py has it, from the ledger."""
+    data = event.data
+    return {"state": event.state, "as_of": data.get("as_of"), "effect": str(data.get("effect", "")),
+            "which": str(data.get("which", "")), "found": str(data.get("found", ""))}  # fmt: skip
+
+
+def others(events: Sequence[Event], call: ToolCall, at: float) -> list[Event]:
+    """The events of an operation that are not this call's own. A call without an id that comes twice in a moment is
+    one call."""
+    if call.call_id:
+        return [each for each in events if (each.session, each.call) != (call.session, call.call_id)]
+    return [each for each in events if each.session != call.session or at - each.at > TWICE]
+
+
+def told_of(ledger: Ledger, name: str) -> list[Event]:
+    """All events of one operation, in whatever session, in the order of their writing. Raises LedgerError."""
+    rows = ledger.query(f"{SELECT} identity = ? AND {OF_OPERATIONS} ORDER BY id", (name,))
+    return [Kept(row) for row in rows]
+
+
+def named(ledger: Ledger, name: str) -> Operation | None:
+    """One operation. Raises LedgerError."""
+    return fold(name, told_of(ledger, name))
+
+
+def every(ledger: Ledger, since: float = 0.0) -> list[Operation]:
+    """All operations that something was told of since then. Raises LedgerError."""
+    told = f"SELECT identity FROM events WHERE at >= ? AND {OF_OPERATIONS}"  # noqa: S608 - our own words
+    rows = ledger.query(f"{SELECT} {OF_OPERATIONS} AND identity IN ({told}) ORDER BY id", (since,))
+    return begun(Kept(row) for row in rows)
+
+
 def of(events: Iterable[Event], now: float) -> Operations:
     """The operations of one session, by its events in the order in which they were written; `now`, in seconds since
     the epoch, is what deadlines are compared with."""
-    # No contract can declare an operation yet, so that no event tells of one.
-    return Operations()
+    found = begun(events)
+    twice, late = (each.state == DUPLICATE for each in found), (each.overdue(now) for each in found)
+    return Operations(len(found), sum(twice), sum(late))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from truecall_py.budgets import COMPILE, LINT, MISSING, SCHEMA, TEST, TRANSIENT
 from truecall_py.records import record
-from truecall_py.types import FAILURE, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.types import DUPLICATE, FAILURE, PENDING, REFUTED, UNVERIFIED, VERIFIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +21,13 @@ BY_REMEDY, OTHER_WAY, CHECK_FIRST, NOT_YOURS, NOT_FINISHED, LANDED_ANYWAY, NOTHI
 OTHER_ROUTE, WAIT_AGAIN, FIX_AGAIN, MEND_FORM, PICK, REPLAN, HAND_OVER = (
     "other route", "wait and again", "fix and again", "mend the form", "pick a candidate", "plan anew", "hand over",
 )  # fmt: skip
+# Those about an operation that its source settles.
+LOOK_UP, ACCEPTED, DONE_ALREADY, UNDO_ONE = "look up", "accepted", "done already", "undo one"
 SILENT, APPEND, REPLACE, OBSERVE = "silent", "append", "replace", "observe"
 
 REPEATABLE = frozenset(("write", "read"))  # an edit that did land would not find its text again, or add it twice
 FILES = frozenset(("write", "edit", "delete", "read"))
+INTERRUPTED = "PostToolUseFailure"  # also where nobody says that the call failed: it was broken off
 OF_THE_WORLD = ("tool", "world")
 
 
@@ -86,6 +89,11 @@ def by_attempt(verdict: Verdict, trial: Trial | None) -> str:
 
 
 def enforce(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None) -> Delivery:
+    receipt = next((outcome.receipt for outcome in verdict.outcomes if outcome.receipt is not None), None)
+    lost = said == FAILURE or call.event == INTERRUPTED
+    told = None if receipt is None else by_receipt(verdict, receipt["state"], lost)
+    if told is not None:
+        return told
     if said == FAILURE:
         return after_failure(verdict, call, trial)
     if verdict.state == VERIFIED:
@@ -97,6 +105,18 @@ def enforce(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None) ->
     if verdict.cause in OF_THE_WORLD:
         return Delivery(CHECK_FIRST, REPLACE)
     return Delivery(NOTHING_NEW if verdict.cause == "vacuous" else NOT_YOURS, APPEND)
+
+
+def by_receipt(verdict: Verdict, state: str, lost: bool) -> Delivery | None:
+    """What the source of an operation calls for; None where it is as for any other contract. Nothing that may have
+    been done is ever to be done again, whatever the tool said of it; `lost`: it failed, or was broken off."""
+    if verdict.state == VERIFIED:
+        return Delivery(DONE_ALREADY, APPEND) if lost else QUIET
+    if verdict.state == UNVERIFIED:
+        if state == PENDING:
+            return Delivery(ACCEPTED, APPEND)
+        return Delivery(LOOK_UP, REPLACE if not lost and verdict.cause in OF_THE_WORLD else APPEND)
+    return Delivery(UNDO_ONE, APPEND if lost else REPLACE) if state == DUPLICATE else None
 
 
 def after_failure(verdict: Verdict, call: ToolCall, trial: Trial | None) -> Delivery:

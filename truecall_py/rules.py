@@ -10,6 +10,7 @@ import warnings
 from truecall_py import places, sites, template
 from truecall_py.codes import problem
 from truecall_py.facts import ROOTS
+from truecall_py.settlements import SETTLING
 from truecall_py.structure import near
 from truecall_py.timing import TIMING
 
@@ -55,7 +56,7 @@ class Subject:
         self.checks: list[tuple[Path, Check]] = [
             (path, check)
             for path, entry in self.entries
-            for check in sites.checks_in(entry.get("post"), (*path, "post"))
+            for check in sites.looks(entry, path)
         ]
 
     def find(self, code: str, path: Path, message: str, hint: str = "", key: bool = False) -> Problem:
@@ -204,7 +205,7 @@ def same_id(subject: Subject) -> Iterator[Problem]:
 
 def seconds(text: str) -> float:
     """A duration of the format in seconds."""
-    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0)):
+    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86400.0)):
         if text.endswith(unit):
             return round(float(text[: -len(unit)]) * factor, 6)
     raise ValueError(text)
@@ -212,7 +213,7 @@ def seconds(text: str) -> float:
 
 def no_duration(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
-        if site.field.kind == "duration" and seconds(site.value) == 0:
+        if site.field.kind in ("duration", "period") and seconds(site.value) == 0:
             yield subject.find("TC210", site.path, f"`{site.field.name}` is no time at all")
 
 
@@ -334,4 +335,5 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("TC216", two_ways),
     ("TC217", python_function),
     *TIMING,
+    *SETTLING,
 )

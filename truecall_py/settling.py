@@ -44,19 +44,9 @@ class Judge:
         self.found, self.state, self.folder, self.ends = found, state, folder, ends
         self.ledger = Ledger(state)
 
-    def named(self, call: ToolCall) -> list[Contract]:
-        """The contracts that name a call; a file that cannot be read is told of elsewhere."""
-        contracts: list[Contract] = []
-        for source in self.found:
-            try:
-                contracts += source.named(call)
-            except TrustError:
-                continue
-        return contracts
-
     def judge(self, kept: Kept) -> list[Verdict]:
         """The verdicts on a call as things are now: one look, without patience."""
-        call, contracts = kept.guarded(), self.named(kept.call)
+        call, contracts = kept.guarded(), named(self.found, kept.call)
         if not contracts:
             return []
         once = [
@@ -66,7 +56,12 @@ class Judge:
         before = snapshot_of(contracts, call, self.state)
         # What others did since is what may have put it right: here no call needs to have been alone.
         before = before and Snapshot(before.at, before.cwd, before.facts)
-        return verdicts(once, call, self.ends, self.folder, before, kept.at)
+        made = verdicts(once, call, self.ends, self.folder, before, kept.at)
+        if not any("receipt" in each.plain for each in contracts):
+            return made
+        from truecall_py.intents import again
+
+        return again(self.state, contracts, call, made, self.folder)
 
     def rows(self, made: Sequence[Verdict], event: Event) -> list[dict[str, Any]]:
         """Verdicts on the call of an event as the ledger keeps them."""
@@ -93,7 +88,7 @@ class Judge:
                 ended = {"state": UNVERIFIED, "cause": "harness", "found": "it ended, and nobody could look at it"}
                 rows.append({**row, **(ended if row.get("state") == PENDING else {})})
         state = worst([row["state"] for row in rows])
-        if state == VERIFIED or event.state == PENDING:
+        if state == VERIFIED or (event.state == PENDING and state != PENDING):
             self.write(event, state, "stop", rows)
         if state == VERIFIED:
             unsettled.forget(self.state, event.session, event.call)
@@ -117,6 +112,17 @@ class Judge:
             unsettled.forget(self.state, event.session, event.call)
         told = concluded(call, made).correction
         return None if told is None else Correction(told.text, False)
+
+
+def named(found: Sequence[Source], call: ToolCall) -> list[Contract]:
+    """The contracts that name a call; a file that cannot be read is told of elsewhere."""
+    contracts: list[Contract] = []
+    for source in found:
+        try:
+            contracts += source.named(call)
+        except TrustError:
+            continue
+    return contracts
 
 
 def finished(call: ToolCall, fate: Fate | None) -> ToolCall:

@@ -70,6 +70,19 @@ def checks_in(value: Any, path: Path) -> Iterator[Check]:
                 yield Check(below, name, params)
 
 
+def source(entry: dict[str, Any], path: Path) -> Iterator[Check]:
+    """The look-up of a contract's receipt."""
+    receipt = entry.get("receipt")
+    if isinstance(receipt, dict):
+        yield from checks_in(receipt.get("from"), (*path, "receipt", "from"))
+
+
+def looks(entry: dict[str, Any], path: Path) -> Iterator[Check]:
+    """Everything by which a contract looks at the world."""
+    yield from checks_in(entry.get("post"), (*path, "post"))
+    yield from source(entry, path)
+
+
 def in_file(data: Any) -> Iterator[Site]:
     if isinstance(data, dict):
         yield from in_map(data, (), contract_fields.FILE_FIELDS, "file")
@@ -79,13 +92,15 @@ def in_file(data: Any) -> Iterator[Site]:
 
 def in_contract(entry: dict[str, Any], path: Path) -> Iterator[Site]:
     yield from in_map(entry, path, contract_fields.FIELDS, "contract")
-    for check in checks_in(entry.get("post"), (*path, "post")):
+    if isinstance(entry.get("receipt"), dict):
+        yield from in_map(entry["receipt"], (*path, "receipt"), contract_fields.RECEIPT_FIELDS, "receipt")
+    for check in looks(entry, path):
         yield from in_map(check.params, check.path, module(check.name).FIELDS, check.name)
 
 
 def in_map(value: dict[str, Any], path: Path, fields: Sequence[Field], owner: str) -> Iterator[Site]:
     for field in fields:
-        if field.name not in value or field.kind in ("contracts", "checks", "check"):
+        if field.name not in value or field.kind in ("contracts", "checks", "check", "receipt", "source"):
             continue
         here, held = (*path, field.name), value[field.name]
         # Conditions are resolved by the engine itself, whatever the field says.

@@ -29,16 +29,33 @@ class Trouble(Exception):
         self.cause = cause
 
 
-def custom(job: dict[str, Any]) -> dict[str, Any]:
-    """The verdict of a person's own function on the call."""
+def answered(job: dict[str, Any]) -> Any:
+    """What a person's own function returns for the call."""
     file, name = job["file"], job["function"]
     function = getattr(loaded(file), name, None)
     if not callable(function):
         raise Trouble(f"{file} has no function {name}")
     try:
-        found = function(job["call"])
+        return function(job["call"])
     except BaseException as error:  # SystemExit as well: it is no answer
         raise Trouble(f"{name} raised {told(error, file)}") from None
+
+
+def receipt(job: dict[str, Any]) -> dict[str, Any]:
+    """The receipt that a person's own function finds."""
+    found = answered(job)
+    names = [name for name in ("receipt", "receipts") if isinstance(found, dict) and name in found]
+    if len(names) != 1:
+        raise Trouble(f"{job['function']} returned {repr(found)[:120]} instead of a map with receipt or receipts")
+    try:
+        return {names[0]: json.loads(json.dumps(found[names[0]], allow_nan=False))}
+    except (TypeError, ValueError) as error:
+        raise Trouble(f"{job['function']} returned what is no JSON: {error}") from None
+
+
+def custom(job: dict[str, Any]) -> dict[str, Any]:
+    """The verdict of a person's own function on the call."""
+    found, name = answered(job), job["function"]
     if found is True or found is False:
         return {"verdict": "verified" if found else "refuted"}
     if not isinstance(found, dict) or found.get("verdict") not in ("verified", "refuted", "unverified"):
@@ -192,8 +209,8 @@ def own_package() -> None:
     spec.loader.exec_module(package)
 
 
-JOBS = {"custom": custom, "schema": schema, "search": search, "compile": compile_contract, "parse": parse,
-        "document": document, "committed": committed}  # fmt: skip
+JOBS = {"custom": custom, "receipt": receipt, "schema": schema, "search": search, "compile": compile_contract,
+        "parse": parse, "document": document, "committed": committed}  # fmt: skip
 
 
 def main() -> None:
@@ -206,7 +223,7 @@ def main() -> None:
     os.dup2(null, 0)
     own = os.getpid()
     try:
-        if job["do"] != "custom":  # a person's code gets what is installed
+        if job["do"] not in ("custom", "receipt"):  # a person's code gets what is installed
             own_package()
         answer = JOBS[job["do"]](job)
     except Trouble as why:

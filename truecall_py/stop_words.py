@@ -5,7 +5,7 @@ from __future__ import annotations
 from truecall_py import policy
 from truecall_py.masking import quoted, shortened
 from truecall_py.memory import PENDING
-from truecall_py.types import REFUTED
+from truecall_py.types import REFUTED, UNVERIFIED
 from truecall_py.wording import ALL, evidence, shell_word
 
 TYPE_CHECKING = False
@@ -29,6 +29,8 @@ DO = {
     policy.AGAIN: "make the same call again now, with the same arguments",
     policy.SAME_KEY: "make the call again now with the same idempotency key and no other",
     policy.NEVER_AGAIN: "do not repeat it; look up what became of it",
+    policy.UNDO_ONE: "do not make it again; tell the user that it was done or begun twice, and that a person must "
+    "undo one",
     policy.HAND_OVER: "do not make it again; tell the user plainly that it did not succeed",
 }
 LOOK_FIRST = (
@@ -39,6 +41,14 @@ RESTS = "do not make it again now, since its route rests and it would be refused
 NO_ROUTE = ", or go on with other work and try it later, or tell the user that it is not done"
 LOOK = "look whether its effect is there; if it is not, bring it about"
 CHECK = "check by other means whether its effect is there; repeat it only if it is not"
+OPERATION = {
+    PENDING: "do not make it again: it is accepted and not finished; tell the user so",
+    UNVERIFIED: "look up what became of it and do not make it again; if that cannot be told, tell the user so",
+}
+PARTIAL = (
+    "it is neither done nor undone: do what is left of it if you may, else tell the user which steps are done, which "
+    "are not, and who owns what remains"
+)
 WAIT = "wait for it to end and look at what it did, or tell the user that it is not finished"
 
 
@@ -52,7 +62,8 @@ def held(opened: Sequence[Open], judged: Sequence[Verdict]) -> str:
         lines.append(f"- {at_stop_line(verdict)}")
         lines += [f"  {each}" for each in evidence(verdict.outcomes, verdict.state)]
     orders = [f"for {name(each)}: {do(each)}" for each in opened[:LINES]]
-    if judged:
+    orders += [f"for {each.contract}: {PARTIAL}" for each in judged if steps(each)]
+    if any(not steps(each) for each in judged):
         orders.append("make what your last message claims true, or take it back")
         orders += [quoted(each.remedy, 400) for each in judged if each.remedy]
     lines.append(f"Do this now: {'; '.join(orders)}.")
@@ -70,6 +81,8 @@ def headline(opened: Sequence[Open], judged: Sequence[Verdict]) -> str:
     if wrong:
         names = quoted(", ".join(each.contract for each in wrong), 300)
         return f"NOT DONE: what must hold at the end of this turn does not hold: {names}."
+    if judged and not opened and all(map(steps, judged)):
+        return "NOT FINISHED: an operation of several steps was begun in this turn, and not all of them are done."
     running = sum(1 for each in opened if each.state == PENDING)
     if running and running == len(opened) and not judged:
         which = f"{calls(running)} of {when(opened)}"
@@ -82,6 +95,11 @@ def headline(opened: Sequence[Open], judged: Sequence[Verdict]) -> str:
 
 def when(opened: Sequence[Open]) -> str:
     return "this session" if any(each.earlier for each in opened) else "this turn"
+
+
+def steps(verdict: Verdict) -> bool:
+    """Whether it is about an operation of several steps."""
+    return any(outcome.check == "steps" for outcome in verdict.outcomes)
 
 
 def calls(number: int) -> str:
@@ -107,6 +125,10 @@ def line(each: Open) -> str:
 
 
 def do(each: Open) -> str:
+    if each.row.get("operation"):
+        owner = quoted(str(each.row.get("owner", "")), 120)
+        who = f" (who settles it: {owner})" if owner else ""
+        return f"{OPERATION.get(each.state) or DO.get(str(each.row.get('order', '')), LOOK)}{who}"
     if each.state == PENDING:
         return WAIT
     if each.state != REFUTED:

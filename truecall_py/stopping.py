@@ -26,6 +26,7 @@ from truecall_py.settling import MANY, Judge, changed, finished
 from truecall_py.standing import Open
 from truecall_py.types import FAILURE, REFUTED, UNKNOWN, UNVERIFIED, VERIFIED
 from truecall_py.unsettled import Kept
+from truecall_py.weighing import meant, never_made
 from truecall_py.world import World
 
 TYPE_CHECKING = False
@@ -92,8 +93,10 @@ class Gate(Judge):
         lost, ended = [], False
         for event in endless:
             fate = told.get(event.call)
-            kept = unsettled.find(self.state, self.stop.session, event.call)
-            if fate is not None and fate.said == RUNNING:
+            kept = unsettled.either(self.state, self.stop.session, event.call)
+            if fate is not None and fate.never and meant(self.events, event.call):
+                never_made(self.ledger, event)
+            elif fate is not None and fate.said == RUNNING:
                 lost.append(unknown(event, "the command still runs", PENDING))
             elif kept is not None and (fate is not None or self.short(kept.call)):
                 self.end(kept, fate)
@@ -134,9 +137,10 @@ class Gate(Judge):
         opened = [each for each in found if each.state == PENDING or self.counts(each)]
         notified = self.notified() if any(each.state == PENDING for each in opened) else {}
         for event in {each.event.call: each.event for each in opened}.values():
-            kept, waits = unsettled.find(self.state, self.stop.session, event.call), event.state == PENDING
+            kept, waits = unsettled.either(self.state, self.stop.session, event.call), event.state == PENDING
             fate = notified.get(event.call)
-            if waits and event.call not in over and fate is None and not self.over(event):
+            by_source = any(row.get("operation") for row in event.data.get("verdicts", ()))
+            if waits and event.call not in over and fate is None and not (by_source or self.over(event)):
                 continue
             if kept is None:
                 self.blind.add(event.call)

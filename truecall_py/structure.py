@@ -115,7 +115,7 @@ class Structure:
         elif name == "anyOf" and "x-needs" in schema:
             if not misspelt(schema["x-needs"], error.instance, schema["x-known"]):
                 self.needed(path, schema["x-needs"])
-        elif name == "maxProperties" and kind == "check":
+        elif name == "maxProperties" and kind in ("check", "source"):
             self.several(path, error.instance)
         elif name in ("minProperties", "minItems", "minLength"):
             self.too_little(path, schema, kind, error.instance)
@@ -154,12 +154,15 @@ class Structure:
             here = (*path, key)
             if kind == "check":
                 self.add("TC114", here, f"`{key}` is not a check", hint, key=True)
+            elif kind == "source":
+                self.add("TC116", here, f"`{key}` settles no operation", f"known here: {', '.join(known)}", key=True)
             elif kind == "matcher":
                 if not meant:
                     hint += "; to compare with a map, write {equals: {...}}"
                 self.add("TC115", here, f"`{key}` is not a matcher operator", hint, key=True)
             else:
-                place = {"contract": "a contract", "truecall contract file": "a contract file"}.get(kind, f"`{kind}`")
+                place = {"contract": "a contract", "truecall contract file": "a contract file"}.get(
+                    kind, f"the look-up `{kind[5:]}`" if kind.startswith("from_") else f"`{kind}`")
                 self.add("TC101", here, f"{place} has no key `{key}`", hint, key=True)
 
     def needed(self, path: Path, names: Sequence[str]) -> None:
@@ -181,6 +184,9 @@ class Structure:
     def several(self, path: Path, instance: dict[str, Any]) -> None:
         known = grammar.check_names()
         names = list(instance)
+        if path[-1] == "from":
+            self.add("TC107", path, f"`from` names {len(names)} sources: {', '.join(names)}", "keep one")
+            return
         check = sibling(instance, known)
         if check:
             rest = ", ".join(f"{name}: ..." for name in names if name != check)

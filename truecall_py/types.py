@@ -57,6 +57,8 @@ class Withheld(dict):  # type: ignore[type-arg]
 
 
 VERIFIED, REFUTED, UNVERIFIED = "verified", "refuted", "unverified"
+# What stands in the ledger of a verdict that is not reached yet, and of an operation that was done twice.
+PENDING, DUPLICATE = "pending", "duplicate"
 
 # Why a check could not reach a verdict. `tool` and `world`: the answer or the machine under test;
 # `probe`: the look itself had trouble (time-out, name resolution); `contract`, `harness`, `truecall`: not
@@ -158,6 +160,7 @@ class Outcome:
     seconds: float = 0.0
     blank: bool = False
     effect: str = ""
+    receipt: dict[str, Any] | None = None  # what the source of the operation says (receipts); None: no such look
 
 
 @record(frozen=True)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FOLDER = "open"
 LARGEST = 1 << 20  # characters of one call; a larger one is not kept
 KEPT = 24 * 3600.0  # seconds after which an old session's calls are forgotten
+OPERATIONS = "operations"  # of calls whose operation its source has not settled; they outlive turn and session
+REVIEWED = 30 * 24 * 3600.0  # seconds after which those are forgotten
 SUFFIX = ".json"
 ANSWER = {"result": ABSENT, "text": None, "response": ABSENT}  # of a call whose answer is not kept
 
@@ -57,8 +59,8 @@ class Kept:
         return ToolCall(**{**self.call.__dict__, "args": args})
 
 
-def place(state: str, session: str, call: str) -> str:
-    return os.path.join(state, FOLDER, word(session), f"{word(call)}{SUFFIX}")
+def place(state: str, session: str, call: str, root: str = FOLDER) -> str:
+    return os.path.join(state, root, word(session), f"{word(call)}{SUFFIX}")
 
 
 def without_secrets(call: ToolCall) -> dict[str, Any] | None:
@@ -85,7 +87,7 @@ def large(call: ToolCall) -> bool:
     return sum(len(dumps(each)) for each in whole if each is not ABSENT) > LARGEST
 
 
-def keep(state: str, call: ToolCall, at: float, identity: str) -> bool:
+def keep(state: str, call: ToolCall, at: float, identity: str, root: str = FOLDER) -> bool:
     """Keeps a call; False where it could not be, or is too large."""
     if not call.session or not call.call_id or large(call):
         return False
@@ -93,12 +95,12 @@ def keep(state: str, call: ToolCall, at: float, identity: str) -> bool:
     text = "" if fields is None else dumps({"at": at, "identity": identity, "call": fields})
     if not text or len(text) > LARGEST:
         return False
-    path = place(state, call.session, call.call_id)
+    path = place(state, call.session, call.call_id, root)
     folder, draft = os.path.dirname(path), f"{path}-{os.getpid()}.draft"
     try:
         if not os.path.isdir(folder):
             os.makedirs(folder, 0o700, exist_ok=True)
-            clear(os.path.dirname(folder), at - KEPT)
+            clear(os.path.dirname(folder), at - (KEPT if root == FOLDER else REVIEWED))
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             data = text.encode()
@@ -112,9 +114,9 @@ def keep(state: str, call: ToolCall, at: float, identity: str) -> bool:
     return True
 
 
-def find(state: str, session: str, call: str) -> Kept | None:
+def find(state: str, session: str, call: str, root: str = FOLDER) -> Kept | None:
     """A call that was kept; None where there is none that can be read whole."""
-    return at(place(state, session, call))
+    return at(place(state, session, call, root))
 
 
 def at(path: str) -> Kept | None:
@@ -131,6 +133,11 @@ def at(path: str) -> Kept | None:
         return None
     finally:
         os.close(descriptor)
+
+
+def either(state: str, session: str, call: str) -> Kept | None:
+    """A call that was kept: because it stands open, or because its operation is not settled."""
+    return find(state, session, call) or find(state, session, call, OPERATIONS)
 
 
 def read(plain: dict[str, Any]) -> Kept:
@@ -185,9 +192,9 @@ def set_mark(state: str, session: str, upto: int | None) -> None:
         return
 
 
-def forget(state: str, session: str, call: str) -> None:
+def forget(state: str, session: str, call: str, root: str = FOLDER) -> None:
     """Removes a call on which the last word is said."""
-    forget_file(place(state, session, call))
+    forget_file(place(state, session, call, root))
 
 
 def names(state: str, session: str) -> set[str]:

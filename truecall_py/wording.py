@@ -55,6 +55,13 @@ ORDERS = {
     policy.REPLAN: "do not repeat {call}. What it asks for is not there: look for what is, then plan this step anew.",
     policy.HAND_OVER: "stop this step. Do not make {call} again, in this or another form. Tell the user plainly that "
     "it did not succeed, what was tried, and what is missing, and let the user decide.",
+    policy.LOOK_UP: "look up what became of {call}, by a call that only reads. Do not make it again, neither with "
+    "the same key nor with another one: it may have been done.",
+    policy.ACCEPTED: "do not make {call} a second time: it is accepted and not finished. Go on with other work, and "
+    "tell the user that it is not done yet; it is looked up again when you stop.",
+    policy.DONE_ALREADY: "do not make {call} again: its source says that it is done. Go on.",
+    policy.UNDO_ONE: "do not make {call} again, and undo nothing on your own. Tell the user that it was done or "
+    "begun twice, with what is named above: a person must decide which one to undo.",
     policy.LANDED_ANYWAY: "do not repeat {call} blindly. Look at what is there first; it may well have worked.",
 }
 
@@ -80,6 +87,10 @@ def headline(verdict: Verdict, delivery: Delivery, call: ToolCall, said: str) ->
     name = "the command" if "shell" in call.kinds else quoted(call.tool, 120)
     outcome = next((each for each in verdict.outcomes if each.state == verdict.state), None)
     found = quoted(shortened(outcome.found, 240), 400) if outcome else ""
+    if delivery.order == policy.ACCEPTED:
+        return f"NOT FINISHED: {name} {claim}, and its source says: {found}."
+    if delivery.order == policy.UNDO_ONE:
+        return f"DUPLICATE: {name} {claim}, and this is what was found: {found}."
     if delivery.order == policy.NOT_FINISHED:
         return f"NOT FINISHED: {name} was sent to the background; whether it works is not known yet."
     if verdict.state == VERIFIED:
@@ -121,8 +132,12 @@ def order_for(verdict: Verdict, delivery: Delivery, call: ToolCall, trial: Trial
     attempt = trial.budget.attempt if trial and trial.budget else 1
     pause = PAUSES[min(attempt, len(PAUSES)) - 1]
     order = ORDERS[delivery.order].format(call=target(call), alternatives=routes, pause=pause)
-    if delivery.order in (policy.NOT_YOURS, policy.LANDED_ANYWAY, policy.HAND_OVER):
+    if delivery.order in (policy.NOT_YOURS, policy.LANDED_ANYWAY, policy.HAND_OVER, policy.DONE_ALREADY):
         return order
+    if delivery.order in (policy.LOOK_UP, policy.ACCEPTED, policy.UNDO_ONE):
+        remedy = f" {quoted(verdict.remedy, 600)}" if verdict.remedy else ""
+        owner = next((each.receipt["owner"] for each in verdict.outcomes if each.receipt is not None), "")
+        return f"{order}{remedy}{f' Who settles it: {quoted(str(owner), 120)}.' if owner else ''}"
     if verdict.remedy:
         remedy = quoted(verdict.remedy, 600).rstrip()
         order = f"{remedy}{'' if remedy.endswith(('.', '!', '?')) else '.'} Then {order}"
@@ -230,8 +245,8 @@ def unseen(state: str) -> str:
 def forgetful(why: str) -> str:
     """What the person is told where the ledger cannot be used."""
     return (
-        f"truecall: {quoted(why, 400)}. Calls are judged all the same; attempts, rests and the stop gate are not "
-        "remembered until it is mended. To look into it: truecall doctor"
+        f"truecall: {quoted(why, 400)}. Calls are judged all the same; attempts, rests, duplicates and the stop "
+        "gate are not remembered until it is mended. To look into it: truecall doctor"
     )
 
 

@@ -9,6 +9,7 @@ from truecall_py.checks.outcomes import refuted, unverified, verified
 from truecall_py.errors import Unverified
 from truecall_py.fields import field
 from truecall_py.matchers import describe, holds, shown
+from truecall_py.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ FIELDS = (
     field("cwd", "path", "Where it runs; default: the folder in which the call started.", templated=True),
 )  # fmt: skip
 ASSERTS = ("run",)
+LOOK_UP, NEEDED = ("run", "env", "cwd"), ("run",)  # with what a receipt is looked up
 EXAMPLES = (
     {
         "title": "the generated script is valid",
@@ -90,6 +92,23 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             found = f"exit code {finished.exit_code}, {what} is {excerpt(getattr(finished, name))}"
             return refuted(expected, found)
     return verified(expected, f"exit code {finished.exit_code}")
+
+
+def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
+    """What a program that ends with 0 prints as JSON; ABSENT where it prints nothing. Raises Unverified."""
+    from truecall_py.wire import Refused, loads
+
+    finished = world.run(argv(params, world), params.get("env"), folder(params, world))
+    if finished.exit_code is None or finished.trouble:
+        raise Unverified(finished.trouble or "it did not end", finished.cause)
+    if finished.exit_code:
+        raise Unverified(f"exit code {finished.exit_code}{output(finished)}", "world")
+    if not finished.stdout.strip():
+        return ABSENT
+    try:
+        return loads(finished.stdout)
+    except Refused as refused:
+        raise Unverified(f"its output is no JSON ({refused}): {excerpt(finished.stdout)}", "world") from None
 
 
 def argv(params: dict[str, Any], world: World) -> list[str]:

@@ -16,7 +16,7 @@ from truecall_py.checks.outcomes import refuted, unverified, verified
 from truecall_py.errors import Unverified
 from truecall_py.fields import field
 from truecall_py.matchers import shown
-from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.types import ABSENT, REFUTED, UNVERIFIED, VERIFIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ FIELDS = (
           templated=True),
 )  # fmt: skip
 ASSERTS = ("python", "run")
+LOOK_UP, NEEDED = ("python", "run"), ()  # with what a receipt is looked up
 EXAMPLES = (
     {
         "title": "a program says by its exit code that it holds",
@@ -80,13 +81,39 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     return answered(params, plain, world)
 
 
-def asked(where: str, plain: dict[str, Any], world: World) -> dict[str, Any]:
-    """The answer of a Python function, from the slow lane."""
+def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
+    """What is under `receipt` or `receipts` of the map that a function returns, or that is the last line of a program
+    which ends with 0; ABSENT for null. Raises Unverified."""
+    from truecall_py.facts import as_json
+    from truecall_py.wire import Refused, dumps, loads
+
+    if params.get("python") and params.get("run"):
+        raise Unverified("custom takes either python or run, and both are given", "contract")
+    plain = as_json(call, world)
+    if params.get("python"):
+        said: Any = asked(params["python"], plain, world, "receipt")
+    else:
+        finished = world.run(params["run"], None, world.project or None, dumps(plain).encode())
+        if finished.exit_code is None or finished.exit_code or finished.trouble:
+            why = finished.trouble or f"exit code {finished.exit_code}"
+            raise Unverified(f"it gives no receipt: {why}", finished.cause if finished.trouble else "world")
+        try:
+            said = loads(finished.stdout.rstrip().rpartition("\n")[2])
+        except Refused as refused:
+            raise Unverified(f"its last line is no JSON: {refused}", "contract") from None
+    names = [name for name in ("receipt", "receipts") if isinstance(said, dict) and name in said]
+    if len(names) != 1:
+        raise Unverified("it answers with no map that has either receipt or receipts", "contract")
+    return ABSENT if said[names[0]] is None else said[names[0]]
+
+
+def asked(where: str, plain: dict[str, Any], world: World, do: str = "custom") -> dict[str, Any]:
+    """The answer of a Python function, from the slow lane; `do` says what is wanted of it: custom, or receipt."""
     file, colon, function = where.rpartition(":")
     if not colon or not file or not function.isidentifier():
         raise Unverified(f"{where!r} is not written as file.py:function", "contract")
     job: dict[str, object] = {
-        "do": "custom",
+        "do": do,
         "file": os.path.join(world.project, file),
         "function": function,
         "call": plain,

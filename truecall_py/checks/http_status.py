@@ -36,6 +36,8 @@ FIELDS = (
     field("redirects", "boolean", "Follow redirects (at most 5).", default=False),
 )  # fmt: skip
 ASSERTS = ("url",)
+# With what a receipt is looked up, and what of it cannot be left out.
+LOOK_UP, NEEDED = ("url", "headers", "redirects"), ("url",)
 HEALTH = {"/health": [200, {"content-type": "application/json"}, '{"status": "ok", "version": "42"}']}
 EXAMPLES = (
     {
@@ -63,6 +65,7 @@ EXAMPLES = (
 
 FOLLOWED = 5
 ACCEPTED = 202
+NOTHING = (404, 410)  # of what is looked up by its own address
 WHOLE = "$"  # the path of the whole answer
 LONGEST = 1 << 16  # characters of JSON of one value that is kept from before the call
 
@@ -146,6 +149,27 @@ def asked(params: dict[str, Any], world: World) -> Fetched:
     # A template cannot form the host of a URL, so this one is the contract's own word.
     named = (host_of(url),)
     return world.fetch(url, params.get("method", "GET"), params.get("headers") or {}, redirects, named)
+
+
+def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
+    """The JSON of a final 2xx answer; ABSENT where the server says that there is nothing. Raises Unverified."""
+    from truecall_py.network import Refused
+
+    try:
+        answer = asked(params, world)
+    except Refused as nobody:
+        raise Unverified(nobody.why, "world") from None
+    if answer.status in NOTHING:
+        return ABSENT
+    if not right(answer.status, ["2xx"]) or answer.status == ACCEPTED:
+        raise Unverified(f"it answered with status {answer.status}{place(answer)}{body(answer)}", "world")
+    unreadable = opaque(answer)
+    if unreadable:
+        raise Unverified(unreadable, "probe")
+    plain = parsed(answer)
+    if plain is ABSENT:
+        raise Unverified(f"status {answer.status}, and the answer is not JSON: {shown(answer.body[:80])}", "world")
+    return plain
 
 
 def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:

@@ -33,6 +33,7 @@ FIELDS = (
     field("columns", "texts", "Columns that it has.", templated=True),
 )  # fmt: skip
 ASSERTS = ("query", "table")
+LOOK_UP, NEEDED = ("file", "query", "params"), ("file", "query")  # with what a receipt is looked up
 USERS = """python3 - <<'PY'
 import sqlite3
 base = sqlite3.connect("app.db")
@@ -214,6 +215,15 @@ def fact(params: dict[str, Any], base: Database) -> dict[str, Any]:
         if there:
             found["value"] = value
     return found
+
+
+def evidence(params: dict[str, Any], call: ToolCall, world: World) -> list[dict[str, Any]]:
+    """The rows of the query, each as a map by the names of its columns. Raises Unverified."""
+    base = opened(world.resolve(params["file"]), world)
+    try:
+        return base.rows(params["query"], bound(params.get("params")))
+    finally:
+        base.close()
 
 
 def bound(given: Any) -> list[Any] | dict[str, Any]:

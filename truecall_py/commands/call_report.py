@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from truecall_py import calls
-from truecall_py.calls import Call
+from truecall_py.calls import BESIDE, Call
 from truecall_py.commands.times import local, spoken
 from truecall_py.ledger import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, WAITING, Event
 from truecall_py.masking import harmless
@@ -84,7 +84,7 @@ def row(name: str, value: str) -> None:
 
 def wrapped(name: str, value: str) -> None:
     """A row that takes as many lines as it needs: evidence is never cut here."""
-    for number, text in enumerate(textwrap.wrap(harmless(value), width() - 15) or [""]):
+    for number, text in enumerate(textwrap.wrap(harmless(value), width() - 15, break_on_hyphens=False) or [""]):
         click.echo(f"    {'' if number else name:<10} {text}")
 
 
@@ -100,6 +100,9 @@ def happened(event: Event, call: Call) -> list[tuple[str, str]]:
     if event.event in (JUDGED, SETTLED):
         by, word = event.data.get("by"), "settled" if event.event == SETTLED else "judged again"
         return [(at, f"{word}{f' by {by}' if by else ''}: {NAMES.get(event.state, event.state)}")]
+    if event.event.startswith(BESIDE):
+        lines = textwrap.wrap(harmless(of_operation(event)), max(width(), 80) - 13, break_on_hyphens=False) or [""]
+        return [("" if number else at, text) for number, text in enumerate(lines)]
     if event.event != ENDED:
         return [(at, event.event)]
     took = f" after {spoken(call.ended - call.began)}" if call.began is not None and call.ended is not None else ""
@@ -109,6 +112,18 @@ def happened(event: Event, call: Call) -> list[tuple[str, str]]:
     said += ", in the background" if event.data.get("background") else ""
     judged = event.data.get("seconds")
     return [(at, said), *([("", f"judged in {spoken(float(judged))}")] if isinstance(judged, (int, float)) else [])]
+
+
+def of_operation(event: Event) -> str:
+    """What an event tells of the operation that a call is."""
+    data, (kind, _, name) = event.data, event.event.partition(" ")
+    if kind == "intent":
+        match = data.get("match") or {}
+        late = " (written down after the call)" if data.get("late") else ""
+        return f"meant as {name}{late}: {', '.join(f'{path} {value}' for path, value in match.items()) or 'not kept'}"
+    if kind == "receipt":
+        return f"its source said by {data.get('by', 'call')}: {data.get('found') or event.state}"
+    return str(data.get("found", ""))
 
 
 def verdicts(call: Call) -> None:

@@ -1,0 +1,355 @@
+"""What a call means to do is written down before it is made, and what its source says of it afterwards is weighed
+against what was known. Refuses a second call of an operation that is done or whose end is not known, and lets
+nothing older replace what is newer. Never takes an approval, or the tool's own word, for a receipt.
+
+What is written is only ever added to: a later event changes no intent. A ledger that takes nothing keeps no call from
+being made; a receipt can still confirm it then, and a duplicate cannot be told.
+"""
+
+from __future__ import annotations
+
+import time
+
+from truecall_py.engine import Moment, applications, claim, inside, world_of
+from truecall_py.errors import Unverified
+from truecall_py.facts import Facts, reported
+from truecall_py.ledger import ENDED, Event, LedgerError
+from truecall_py.looks import worst
+from truecall_py.memory import phrase, receipt_of, turn_of
+from truecall_py.operations import INTENT, OF_OPERATIONS, OPEN, Operation, digest, fold, identity, others, told_of
+from truecall_py.receipts import wanted
+from truecall_py.records import record
+from truecall_py.template import resolve_text
+from truecall_py.types import DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, Outcome, ToolCall, Verdict
+from truecall_py.weighing import weighed
+from truecall_py.world import World
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from truecall_py.contract import Contract
+    from truecall_py.ledger import Ledger
+    from truecall_py.remembering import Remembering
+    from truecall_py.trust import Source
+    from truecall_py.types import Correction
+
+PATIENCE = 5.0  # seconds for all look-ups before one call
+INSTANCE = ("tenant", "resource")  # what tells two operations of several steps apart
+UNTOLD = "whether it was begun before cannot be told, since the ledger cannot be used"
+
+
+@record(frozen=True)
+class Intent:
+    """One operation that a call is about to begin, or began: `match` resolved, `key` the digest of its idempotency
+    key ("": it carries none), `name` that of its event."""
+
+    contract: Contract
+    match: dict[str, Any]
+    identity: str
+    key: str
+    name: str
+
+
+@record(frozen=True)
+class Refusal:
+    """Why a call is not let through: an earlier one of the same operation, and how that stands."""
+
+    contract: Contract
+    operation: Operation
+
+
+def settled_by_receipt(contracts: Sequence[Contract]) -> list[Contract]:
+    return [each for each in contracts if "receipt" in each.plain]
+
+
+# -- before the call -----------------------------------------------------------------------------------------------
+
+
+def begun_before(
+    memory: Remembering, contracts: Sequence[Contract], call: ToolCall, ends: float, folder: str,
+    transcript: str | None = None,
+) -> str:  # fmt: skip
+    """Why a call may not be made, in words; "" where it may. What it means to do is noted; `transcript` is the
+    session's, which may say that an earlier call was never made."""
+    refusal = announced(memory, settled_by_receipt(contracts), call, ends, folder, transcript)
+    if refusal is None:
+        return ""
+    from truecall_py.operation_words import begun_before as words
+
+    return words(refusal.contract, refusal.operation, call)
+
+
+def announced(
+    memory: Remembering, contracts: Sequence[Contract], call: ToolCall, ends: float, folder: str,
+    transcript: str | None,
+) -> Refusal | None:  # fmt: skip
+    """Notes what a call means to do; the Refusal where it may not be made. Trouble with the ledger is the memory's
+    `trouble`, and keeps no call from being made."""
+    moment = Moment(min(ends, time.monotonic() + PATIENCE), memory.at, folder)
+    try:
+        meant = [each for contract in contracts for each in intents(contract, call, moment, memory.memory.key)]
+        for _ in range(3):
+            refusal = next(filter(None, (refused(memory, each, call, moment, transcript) for each in meant)), None)
+            if refusal is not None:
+                note_refusal(memory, refusal)
+                return refusal
+            if noted(memory, meant, call, folder):
+                return None  # else somebody began the same in this moment
+        memory.ledger.add(*(event_of(memory, each, call, folder) for each in meant))
+        hold(memory, call)
+    except LedgerError as error:
+        memory.trouble = error
+    return None
+
+
+def intents(contract: Contract, call: ToolCall, moment: Moment, key: bytes, before: bool = True) -> list[Intent]:
+    """The operations that a call is, by one contract; none where that cannot be told (which is said after it)."""
+    world = world_of(contract, call, moment)
+    try:
+        applying = applications(contract, call, world, before)
+    except Unverified:
+        return []
+    found = []
+    for number, each in enumerate(applying if not isinstance(applying, str) else ()):
+        facts = Facts(call, inside(world, each), each.file, each.match)
+        try:
+            match = wanted(contract.plain["receipt"]["match"], facts)
+        except Unverified:
+            continue
+        name = f"{INTENT}{contract.id}{f' {number}' if number else ''}"
+        found.append(Intent(contract, match, identity(contract, match, key), key_of(contract, facts, key), name))
+    return found
+
+
+def key_of(contract: Contract, facts: Facts, key: bytes) -> str:
+    """The digest of the idempotency key that the call carries; "" where it carries none."""
+    given = contract.plain.get("key")
+    try:
+        text = resolve_text(given, facts, "text") if given else ""
+    except Unverified:
+        return ""
+    return digest(key, "key", text) if text else ""
+
+
+def refused(
+    memory: Remembering, intent: Intent, call: ToolCall, moment: Moment, transcript: str | None
+) -> Refusal | None:
+    """The Refusal of one operation; None where the call may be made. Raises LedgerError."""
+    if intent.contract.plain["mode"] == "observe":
+        return None
+    earlier = fold(intent.identity, others(told_of(memory.ledger, intent.identity), call, memory.at))
+    if allowed(intent, earlier):
+        return None
+    assert earlier is not None
+    if earlier.state in OPEN:
+        free_those_never_made(memory, earlier, moment, transcript)
+        look_up(memory, intent.contract, earlier, call, moment)
+        earlier = fold(intent.identity, others(told_of(memory.ledger, intent.identity), call, memory.at))
+    return None if earlier is None or allowed(intent, earlier) else Refusal(intent.contract, earlier)
+
+
+def allowed(intent: Intent, earlier: Operation | None) -> bool:
+    """Whether a call may be made beside what there was: nothing, what was rejected, a retry with the same key, or
+    what the contract only wants to hear of."""
+    if earlier is None or earlier.state == REFUTED or intent.key in earlier.keys:
+        return True
+    done = earlier.state in (VERIFIED, DUPLICATE)
+    return done and intent.contract.plain["receipt"].get("duplicates") == "report"
+
+
+def free_those_never_made(
+    memory: Remembering, earlier: Operation, moment: Moment, transcript: str | None
+) -> None:
+    """Notes which earlier calls were never made, by the client's own words in its transcript: a person said no.
+    Raises LedgerError."""
+    from truecall_py.fates import fates
+    from truecall_py.weighing import drop
+
+    endless = [each for each in earlier.attempts if memory.ledger.find(each.session, each.call, ENDED) is None]
+    told = fates(transcript, [each.call for each in endless], World(ends=moment.ends))
+    drop(memory.ledger, [each for each in endless if each.call in told and told[each.call].never], "transcript")
+
+
+def look_up(memory: Remembering, contract: Contract, earlier: Operation, call: ToolCall, moment: Moment) -> None:
+    """Asks the source once what became of an earlier call, and notes what it says. Raises LedgerError."""
+    from truecall_py.unsettled import OPERATIONS, find
+
+    kept = find(memory.state, earlier.last.session, earlier.last.call, OPERATIONS)
+    asked = kept.guarded() if kept is not None else ToolCall(**{**call.__dict__, "session": earlier.last.session,
+                                                           "call_id": earlier.last.call})  # fmt: skip
+    look(memory.ledger, memory.memory.key, contract, asked, moment, "call " + call.call_id)
+
+
+def look(ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str) -> str:
+    """Asks the source of one contract what became of a call, and notes what it says, which is returned. Raises
+    LedgerError."""
+    from truecall_py.receipts import outcome
+    from truecall_py.trust import changed_code
+
+    if contract.plain.get("pins") and (changed := changed_code(contract.plain)):
+        return f"{changed} was changed since the contract was trusted"
+    said = "its contract does not apply to what was kept of the call"
+    world = world_of(contract, call, moment)
+    for each in applications_of(contract, call, world):
+        found = outcome(contract, call, Facts(call, inside(world, each), each.file, each.match))
+        if found.receipt is not None and found.receipt["match"] is not None:
+            found = weighed(ledger, key, contract, call, found, moment.received, by)
+        said = found.found
+    return said
+
+
+def applications_of(contract: Contract, call: ToolCall, world: World) -> Sequence[Any]:
+    try:
+        found = applications(contract, call, world, before=True)
+    except Unverified:
+        return ()
+    return () if isinstance(found, str) else found
+
+
+def noted(memory: Remembering, meant: Sequence[Intent], call: ToolCall, folder: str) -> bool:
+    """Writes the intents down, all or none; False where another call began one of the operations since it was looked
+    at. Raises LedgerError."""
+    if not meant:
+        return True
+    before = {each.identity: last_id(memory.ledger, each.identity) for each in meant}
+    events = [event_of(memory, each, call, folder) for each in meant]
+
+    def write() -> bool:
+        if any(last_id(memory.ledger, name) != number for name, number in before.items()):
+            return False
+        memory.ledger.insert(events)
+        return True
+
+    if not memory.ledger.changed(write):
+        return False
+    hold(memory, call)
+    return True
+
+
+def hold(memory: Remembering, call: ToolCall) -> None:
+    """Keeps a call until its source has settled it."""
+    if not memory.private:
+        from truecall_py.unsettled import OPERATIONS, keep
+
+        keep(memory.state, call, memory.at, memory.memory.identity(call), OPERATIONS)
+
+
+def last_id(ledger: Ledger, name: str) -> int:
+    rows = ledger.query(f"SELECT max(id) FROM events WHERE identity = ? AND {OF_OPERATIONS}", (name,))  # noqa: S608
+    return int(rows[0][0] or 0)
+
+
+def event_of(memory: Remembering, intent: Intent, call: ToolCall, folder: str, late: bool = False) -> Event:
+    from truecall_py.wire import dumps
+
+    contract = intent.contract
+    receipt = contract.plain["receipt"]
+    data: dict[str, Any] = {
+        "contract": contract.id, "source": contract.source, "project": contract.project, "folder": folder,
+        "key": intent.key, "owner": receipt.get("owner", ""),
+    }  # fmt: skip
+    if not memory.private:
+        data["match"] = {path[:80]: phrase(str(value)) for path, value in intent.match.items()}
+    told = [intent.match[name] for name in INSTANCE if name in intent.match]
+    if told:
+        data["instance"] = digest(memory.memory.key, "instance", dumps(told))
+    if receipt.get("review") is not None:
+        data["review"] = memory.at + float(receipt["review"])
+    if late:
+        data["late"] = True
+    return Event(call.session, call.call_id or f"{memory.at:.6f}", intent.name, memory.at, call.harness,
+                 turn_of(call), call.agent, call.tool, intent.identity, "", data)  # fmt: skip
+
+
+def note_refusal(memory: Remembering, refusal: Refusal) -> None:
+    """Writes down that a call was not let through. Raises LedgerError."""
+    from truecall_py.ledger import REFUSED
+
+    earlier = refusal.operation
+    data = {"args": memory.args(), "why": "duplicate", "contract": refusal.contract.id, "operation": earlier.identity,
+            "earlier": [earlier.last.session, earlier.last.call, earlier.state]}  # fmt: skip
+    memory.ledger.add(memory.event(REFUSED, REFUTED, data))
+
+
+# -- after the call ------------------------------------------------------------------------------------------------
+
+
+def recalled(memory: Remembering | None, contracts: Sequence[Contract], call: ToolCall, made: Sequence[Verdict],
+             folder: str) -> list[Verdict]:  # fmt: skip
+    """The verdicts, as they are when what was known of the operations is taken into account; what is learnt is
+    written down. Where the ledger takes nothing they stay as the source alone makes them."""
+    if memory is None:
+        return [forgotten(each) for each in made]
+    by_id = {(each.id, each.source): each for each in contracts}
+    try:
+        for contract in settled_by_receipt(contracts):
+            late(memory, contract, call, folder)
+        return [reweighed(memory, by_id.get((each.contract, each.source)), call, each) for each in made]
+    except LedgerError as error:
+        memory.trouble = error
+        return [forgotten(each) for each in made]
+
+
+def again(
+    state: str, contracts: Sequence[Contract], call: ToolCall, made: Sequence[Verdict], folder: str
+) -> list[Verdict]:
+    """The same for a call that is judged once more. Raises LedgerError."""
+    from truecall_py.remembering import Remembering
+
+    private = any(each.plain.get("store") == "none" for each in contracts)
+    return recalled(Remembering(state, call, {}, private), contracts, call, made, folder)
+
+
+def forgotten(verdict: Verdict) -> Verdict:
+    """A verdict that says that nobody could look at what was there before."""
+    outcomes = tuple(
+        Outcome(**{**each.__dict__, "found": f"{each.found}; {UNTOLD}"}) if each.receipt is not None else each
+        for each in verdict.outcomes
+    )  # fmt: skip
+    return Verdict(**{**verdict.__dict__, "outcomes": outcomes})
+
+
+def late(memory: Remembering, contract: Contract, call: ToolCall, folder: str) -> None:
+    """Notes what a call meant to do where no hook was asked before it. Raises LedgerError."""
+    moment = Moment(time.monotonic() + PATIENCE, memory.at, folder)
+    for each in intents(contract, call, moment, memory.memory.key, before=False):
+        events = told_of(memory.ledger, each.identity)
+        if len(others(events, call, memory.at)) == len(events):
+            memory.ledger.add(event_of(memory, each, call, folder, late=True))
+            hold(memory, call)
+
+
+def reweighed(memory: Remembering, contract: Contract | None, call: ToolCall, verdict: Verdict) -> Verdict:
+    """One verdict, with its receipt weighed against the ledger. Raises LedgerError."""
+    receipt = receipt_of(verdict)
+    if contract is None or receipt is None or receipt["match"] is None:
+        return verdict
+    outcomes = tuple(
+        weighed(memory.ledger, memory.memory.key, contract, call, each, memory.at, "call")
+        if each.receipt is not None else each
+        for each in verdict.outcomes
+    )  # fmt: skip
+    state = worst(outcomes)
+    said = reported(call, world_of(contract, call, Moment(time.monotonic() + PATIENCE, memory.at)))
+    causes = [each.cause for each in outcomes if each.state == UNVERIFIED]
+    cause = next((name for name in causes if name in ("tool", "world")), causes[0] if causes else "")
+    return Verdict(**{**verdict.__dict__, "outcomes": outcomes, "state": state, "outcome": claim(state, said),
+                      "cause": cause})  # fmt: skip
+
+
+def with_progress(correction: Correction, memory: Remembering, found: Sequence[Source], call: ToolCall) -> Correction:
+    """The correction of a step that did not land, with how far the whole has come, which is written down as well."""
+    from truecall_py.operation_words import with_progress as words
+    from truecall_py.steps import STEPS, of_call
+
+    try:
+        memory.memory.loaded = None  # this call has ended since they were read
+        told = of_call(found, memory.memory.events, call.call_id)
+        if told:
+            memory.ledger.add(*(memory.event(STEPS + name, "", {"found": said}) for name, said in told))
+    except LedgerError as error:
+        memory.trouble = error
+        return correction
+    return words(correction, [said for _, said in told])

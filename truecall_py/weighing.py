@@ -1,0 +1,139 @@
+"""A receipt that was found now is weighed against what was known of the operation before: nothing older replaces what
+is newer, a second effect is a duplicate, and the receipt of an attempt that was rejected says nothing of the next
+one. What is learnt is written down once, whoever looks; asks no source itself.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from truecall_py.errors import Unverified
+from truecall_py.ledger import Event
+from truecall_py.memory import phrase, turn_of
+from truecall_py.operations import (
+    DROPPED,
+    INTENT,
+    RECEIPT,
+    STATES,
+    Operation,
+    another,
+    fold,
+    identity,
+    others,
+    told_of,
+)
+from truecall_py.receipts import CHECK, FINAL, later
+from truecall_py.types import DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, Outcome
+from truecall_py.unsettled import OPERATIONS, forget
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from truecall_py.contract import Contract
+    from truecall_py.ledger import Ledger
+    from truecall_py.receipts import Receipt
+    from truecall_py.types import ToolCall
+
+
+def weighed(
+    ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, found: Outcome, at: float, by: str
+) -> Outcome:
+    """The outcome of a look-up after what is known of the operation; writes down what is new. Raises LedgerError."""
+    assert found.receipt is not None
+    name = identity(contract, found.receipt["match"], key)
+    events = told_of(ledger, name)
+    theirs = others(events, call, at)
+    mine = [each for each in events if each not in theirs and each.event.startswith(INTENT)]
+    began = mine[0].id if mine else 1 << 62
+    earlier = fold(name, [each for each in theirs if each.id < began])
+    receipt = {**found.receipt, "found": found.found, "operation": name}
+    receipt = against(receipt, earlier, fold(name, events), mine)
+    if receipt["state"] in STATES and (not receipt.get("known")):
+        ledger.add(learnt(contract, call, receipt, at, by, mine[0] if mine else None))
+    if receipt["state"] in FINAL:
+        forget(os.path.dirname(ledger.path), call.session, call.call_id, OPERATIONS)
+    return as_outcome(found, receipt)
+
+
+def against(receipt: Receipt, earlier: Operation | None, now: Operation | None, mine: Sequence[Event]) -> Receipt:
+    """A receipt as it is to be believed after what was there before the call (`earlier`) and what is known `now`."""
+    if receipt["state"] not in STATES:
+        return receipt
+    keys = {str(each.data.get("key", "")) for each in mine} - {""}
+    if earlier is not None and earlier.state != REFUTED and receipt["state"] == VERIFIED and not keys & earlier.keys:
+        how = "was done already" if earlier.state in (VERIFIED, DUPLICATE) else "may have been done already"
+        return {**receipt, "state": DUPLICATE,
+                "found": f"this operation {how}, by call {earlier.last.call}, and was begun again with "
+                f"{'another key' if keys else 'no key'}: {receipt['found']}"}  # fmt: skip
+    if earlier is not None and earlier.state == REFUTED and stale(earlier.receipt, receipt):
+        return {**receipt, "state": "", "found": f"the source has only the receipt of the attempt before this one: "
+                f"{receipt['found']}"}  # fmt: skip
+    known = now.receipt if now is not None else None
+    if known is None:
+        return receipt
+    if now is not None and now.state == DUPLICATE:
+        return {**receipt, **known, "state": DUPLICATE, "known": True, "found": known["found"] or receipt["found"]}
+    if another(known, receipt):
+        names = f"{known['effect']} and {receipt['effect']}"
+        return {**receipt, "state": DUPLICATE, "found": f"2 effects of this one operation are done: {names}"}
+    try:
+        chosen = later(known, receipt)
+    except Unverified as why:
+        return {**receipt, "state": "", "found": why.why}
+    if chosen is receipt:
+        return {**receipt, "known": known["state"] == receipt["state"] and known["as_of"] == receipt["as_of"]}
+    found = f"the source says {receipt['found']}, which is older than what it said before: {known['found']}"
+    return {**receipt, **known, "found": found, "known": True}
+
+
+def stale(old: Receipt | None, new: Receipt) -> bool:
+    """Whether a receipt is still that of an attempt that was rejected before this one was made."""
+    if old is None:
+        return False
+    try:
+        return bool(old["which"] == new["which"] or (old["as_of"] is not None and later(old, new) is old))
+    except Unverified:
+        return old["as_of"] is not None
+
+
+def learnt(contract: Contract, call: ToolCall, receipt: Receipt, at: float, by: str, mine: Event | None) -> Event:
+    """The event of a receipt; the same receipt of the same call is written once, whoever looks."""
+    from truecall_py.digest import sha256
+    from truecall_py.wire import dumps
+
+    mark = sha256(dumps([receipt["as_of"], receipt["effect"], receipt["which"]]).encode())[:12]
+    data = {"contract": contract.id, "by": by, **{name: receipt[name] for name in ("as_of", "effect", "which")}}
+    if contract.plain.get("store") != "none":
+        data["found"] = phrase(receipt["found"])
+    name = mine.call if mine is not None else call.call_id or f"{at:.6f}"
+    return Event(call.session, name, f"{RECEIPT}{contract.id} {receipt['state']} {mark}", time.time(), call.harness,
+                 turn_of(call), call.agent, call.tool, receipt["operation"], receipt["state"], data)  # fmt: skip
+
+
+def as_outcome(found: Outcome, receipt: Receipt) -> Outcome:
+    """The outcome that a receipt makes, in the place of the one that was found."""
+    states = {VERIFIED: VERIFIED, REFUTED: REFUTED, DUPLICATE: REFUTED}
+    state = states.get(receipt["state"], UNVERIFIED)
+    cause = (found.cause or "world") if state == UNVERIFIED else ""
+    about = {name: receipt.get(name) for name in (*(found.receipt or ()), "operation")}
+    return Outcome(CHECK, state, found.expected, receipt["found"], cause, seconds=found.seconds, receipt=about)
+
+
+def meant(events: Sequence[Event], call: str) -> bool:
+    """Whether a call is one of an operation, by the events of its session."""
+    return any(each.call == call and each.event.startswith(INTENT) for each in events)
+
+
+def never_made(ledger: Ledger, event: Event) -> None:
+    """Notes that a call was never made, so that its operations are free. Raises LedgerError."""
+    drop(ledger, [each for each in ledger.of(event.session, event.call) if each.event.startswith(INTENT)], "stop")
+
+
+def drop(ledger: Ledger, intents: Sequence[Event], by: str) -> None:
+    """Notes that intents are given up. Raises LedgerError."""
+    for each in intents:
+        name = f"{RECEIPT}{each.event.removeprefix(INTENT)} {DROPPED}"
+        ledger.add(Event(each.session, each.call, name, time.time(), each.harness, each.turn, each.agent, each.tool,
+                         each.identity, DROPPED, {"by": by, "contract": each.data.get("contract", "")}))  # fmt: skip
