@@ -872,6 +872,19 @@ def test_past_its_review_it_is_overdue_and_not_settled(project, bank, claude):
     assert (plain["open"], plain["overdue"], plain["items"][0]["owner"]) == (1, 1, "billing")
 
 
+def test_it_can_be_looked_up_after_the_turn(project, bank, claude):
+    """The agent was held, stopped, and its session is over: the call is kept until its source settles it, and no
+    longer."""
+    claude.asks()
+    claude.ends()
+    claude.stop()
+    assert claude.stop(active=True).form == "notice"
+    bank.does()
+    assert reconcile(project).returncode == 0 and state(project) == "verified"
+    folder = os.path.join(project.state, "operations", SESSION)
+    assert os.listdir(folder) == []
+
+
 def test_what_was_refuted_ends_with_one(project, bank, claude):
     """A rejection that a look from outside finds."""
     claude.asks()
