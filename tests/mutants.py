@@ -61,7 +61,7 @@ MUTANTS = (
     Mutant("receipts: an old rejection frees the next attempt", P + "weighing.py",
            'bool(old["which"] == new["which"] or', "bool(False or",
            "tests/test_receipts.py::test_an_old_rejection_says_nothing_of_the_next_attempt"),
-    Mutant("receipts: what is pending at one stop is never settled at another", P + "stopping.py",
+    Mutant("receipts: what is pending at one stop is never settled at another", P + "settling.py",
            "(event.state == PENDING and state != PENDING)", "event.state == PENDING",
            "tests/test_receipts.py::test_the_stop_settles_again_and_again"),
     Mutant("receipts: what is overdue ends as if it were only open", P + "commands/reconcile.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from truecall_py.budgets import COMPILE, LINT, MISSING, SCHEMA, TEST, TRANSIENT
 from truecall_py.records import record
-from truecall_py.types import DUPLICATE, FAILURE, PENDING, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.types import BROKEN_OFF, DUPLICATE, FAILURE, PENDING, REFUTED, UNVERIFIED, VERIFIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ SILENT, APPEND, REPLACE, OBSERVE = "silent", "append", "replace", "observe"
 
 REPEATABLE = frozenset(("write", "read"))  # an edit that did land would not find its text again, or add it twice
 FILES = frozenset(("write", "edit", "delete", "read"))
-INTERRUPTED = "PostToolUseFailure"  # also where nobody says that the call failed: it was broken off
 OF_THE_WORLD = ("tool", "world")
 
 
@@ -90,7 +89,7 @@ def by_attempt(verdict: Verdict, trial: Trial | None) -> str:
 
 def enforce(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None) -> Delivery:
     receipt = next((outcome.receipt for outcome in verdict.outcomes if outcome.receipt is not None), None)
-    lost = said == FAILURE or call.event == INTERRUPTED
+    lost = said == FAILURE or call.event == BROKEN_OFF
     told = None if receipt is None else by_receipt(verdict, receipt["state"], lost)
     if told is not None:
         return told

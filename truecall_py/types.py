@@ -59,6 +59,7 @@ class Withheld(dict):  # type: ignore[type-arg]
 VERIFIED, REFUTED, UNVERIFIED = "verified", "refuted", "unverified"
 # What stands in the ledger of a verdict that is not reached yet, and of an operation that was done twice.
 PENDING, DUPLICATE = "pending", "duplicate"
+BROKEN_OFF = "PostToolUseFailure"  # the event of a call that failed, or of which nobody says so: it was broken off
 
 # Why a check could not reach a verdict. `tool` and `world`: the answer or the machine under test;
 # `probe`: the look itself had trouble (time-out, name resolution); `contract`, `harness`, `truecall`: not

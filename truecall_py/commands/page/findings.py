@@ -33,6 +33,10 @@ ORDERS = {
     policy.MEND_FORM: "to mend the arguments", policy.PICK: "to pick one of the candidates",
     policy.REPLAN: "to plan anew: it is not there",
     policy.HAND_OVER: "to stop this step and hand it to the user",
+    policy.LOOK_UP: "to look up what became of it, and not to make it again",
+    policy.ACCEPTED: "not to make it again: it is accepted and not finished",
+    policy.DONE_ALREADY: "not to make it again: its source says that it is done",
+    policy.UNDO_ONE: "not to make it again: it was done twice, and a person must undo one",
 }  # fmt: skip
 FORMS = {
     policy.REPLACE: "in place of the tool's output", policy.APPEND: "beside the tool's output",
