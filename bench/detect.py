@@ -25,6 +25,7 @@ import detect_answers  # noqa: E402
 import detect_daily  # noqa: E402
 import detect_files  # noqa: E402
 import detect_git  # noqa: E402
+import detect_guards  # noqa: E402
 import detect_packages  # noqa: E402
 import detect_shell  # noqa: E402
 from detect_homes import BASES  # noqa: E402
@@ -34,6 +35,7 @@ GENERATORS = {
     "files": detect_files.files,
     "gates": detect_files.gates,
     "git": detect_git.cases,
+    "guards": detect_guards.cases,
     "mcp": detect_answers.mcp,
     "node": detect_packages.node,
     "python": detect_packages.python,

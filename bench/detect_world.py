@@ -20,7 +20,7 @@ from truecall_py.library import look_before
 from truecall_py.pinning import source
 from truecall_py.types import REFUTED
 
-PACKS = ("files", "gates", "git", "mcp", "node", "python", "self", "shell")
+PACKS = ("files", "gates", "git", "guards", "mcp", "node", "python", "self", "shell")
 WORLD = "@WORLD@"  # stands for the working folder in commands and arguments
 # As Claude Code runs a command: the folder in which it ends is that of the next.
 CLAUDE = 'eval "$1" </dev/null && pwd -P >| "$2"'
@@ -111,6 +111,11 @@ def run(bench: Bench, number: int, case: Case) -> Found:
     case = case._replace(command=case.command.replace(WORLD, world), args=there(case.args, world))
     plain = announced(case, os.path.normpath(os.path.join(world, case.folder)), top)
     asked = {**plain, "hook_event_name": "PreToolUse"}
+    if case.pack == "guards":
+        found = guarded(case, asked, world, home)
+        os.chdir(bench.root)
+        shutil.rmtree(top, ignore_errors=True)
+        return found
     snapshot = untouched = look_before(asked, SOURCES)
     whole = case.refutes and not case.undo and not case.twin
     if whole:  # the call is made in a copy, and never in the world that the twin finds
@@ -144,6 +149,25 @@ def run(bench: Bench, number: int, case: Case) -> Found:
     shutil.rmtree(top, ignore_errors=True)
     blocked, doubted, taken, ended = (text.replace(top, "") for text in (blocked, doubted, taken, ended))
     return Found(states, blocked, doubted, twin, taken, ended)
+
+
+def guarded(case: Case, asked: dict[str, Any], world: str, home: str) -> Found:
+    """What guards say of a call before it is made, and of its twin: another call, or the same in another world."""
+    found = judge(asked, SOURCES)
+    states = tuple(sorted((one.contract, one.state) for one in found.verdicts))
+    blocked = found.correction.text if found.correction else ""
+    if not case.refutes:
+        return Found(states, blocked, "", None, "", "")
+    if "setup" in case.twin:
+        shutil.rmtree(world)
+        os.mkdir(world)
+        shell(case.twin["setup"], world, home)
+    twin = case._replace(**{name: there(value, world) for name, value in case.twin.items() if name != "setup"})
+    args = {"command": twin.command} if twin.command else twin.args
+    lied = judge({**asked, "tool_input": args}, SOURCES)
+    refuted = tuple(sorted({one.contract for one in lied.verdicts if one.state == REFUTED}))
+    taken = "; ".join(f"{one.contract} {one.state}: {one.outcomes[0].found}" for one in lied.verdicts)
+    return Found(states, blocked, "", refuted, taken, "")
 
 
 def there(value: Any, world: str) -> Any:

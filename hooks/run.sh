@@ -66,7 +66,20 @@ claude-code:PostToolBatch)
   exit 0
   ;;
 claude-code:PreToolUse)
-  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  # Where some trusted contract is a guard, the call is not made, unless a person switched truecall off meanwhile.
+  state=${XDG_STATE_HOME:-$HOME/.local/state}/truecall before=
+  for word; do [ "$before" != --state ] || state=$word; before=$word; done
+  off=
+  if [ -f "$state/off" ]; then
+    read -r off <"$state/off"
+    off=${off#*\"until\":} off=${off%%[!0-9 ]*}
+    [ "${off:-0}" -gt "$(date +%s)" ] || off=
+  fi 2>/dev/null
+  if [ -e "$state/guards" ] && [ -z "$off" ]; then
+    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"NOT MADE: the call was not run, because truecall, which has to ask its guards before it, could not be run: its own program did not end well. Do this now: do not try to get around it; go on with other work, and tell the user that the call was not made; the user can look into it with: truecall doctor, or switch it off for a while with: truecall off."}}' || exit 2
+  else
+    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  fi
   exit 0
   ;;
 claude-code:Stop)
@@ -90,7 +103,20 @@ codex:PostToolUse)
   exit 0
   ;;
 codex:PreToolUse)
-  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  # Where some trusted contract is a guard, the call is not made, unless a person switched truecall off meanwhile.
+  state=${XDG_STATE_HOME:-$HOME/.local/state}/truecall before=
+  for word; do [ "$before" != --state ] || state=$word; before=$word; done
+  off=
+  if [ -f "$state/off" ]; then
+    read -r off <"$state/off"
+    off=${off#*\"until\":} off=${off%%[!0-9 ]*}
+    [ "${off:-0}" -gt "$(date +%s)" ] || off=
+  fi 2>/dev/null
+  if [ -e "$state/guards" ] && [ -z "$off" ]; then
+    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"NOT MADE: the call was not run, because truecall, which has to ask its guards before it, could not be run: its own program did not end well. Do this now: do not try to get around it; go on with other work, and tell the user that the call was not made; the user can look into it with: truecall doctor, or switch it off for a while with: truecall off."}}' || exit 2
+  else
+    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  fi
   exit 0
   ;;
 codex:Stop)

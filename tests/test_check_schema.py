@@ -20,18 +20,20 @@ def world(tmp_path):
     return World(None, str(tmp_path), look=20.0)
 
 
-def look(world, result, **params):
-    call = ToolCall("claude-code", "PostToolUse", "mcp__issues__create", frozenset({"mcp"}), {}, result=result)
+def look(world, result, args=None, **params):
+    kinds = frozenset({"mcp"})
+    call = ToolCall("claude-code", "PostToolUse", "mcp__issues__create", kinds, args or {}, result=result)
     return schema.run(params, call, world)
 
 
 @pytest.mark.parametrize("example", schema.EXAMPLES, ids=lambda example: example["title"])
 def test_the_examples_hold(example, world, tmp_path):
     """What the documentation shows is what happens."""
-    for name, text in example["files"].items():
+    for name, text in example.get("files", {}).items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert look(world, example["result"], **example["check"]).state == example["verdict"]
+    found = look(world, example.get("result", ABSENT), example.get("args", {}), **example["check"])
+    assert found.state == example["verdict"]
 
 
 def test_a_valid_result_is_verified(world):
@@ -120,3 +122,49 @@ def test_a_pattern_that_does_not_end_is_no_verdict(tmp_path):
     with pytest.raises(Unverified, match="did not end") as caught:
         look(World(None, str(tmp_path), look=1.5), "a" * 40 + "b", schema={"pattern": "^(a+)+$"})
     assert caught.value.cause == "probe"
+
+
+NOTE = {
+    "type": "object", "required": ["title", "body"], "additionalProperties": False,
+    "properties": {"title": {"type": "string", "maxLength": 9}, "body": {"type": "string"}, "file_path": {}},
+}  # fmt: skip
+
+
+def told(world, args, schema=NOTE, **more):
+    found = look(world, ABSENT, args, of="args", schema=schema, **more)
+    assert found.state == REFUTED
+    return found.found
+
+
+def test_a_wrong_argument_is_told_with_what_the_schema_says_of_it(world):
+    """Missing, misspelt and extra fields are named, with what was sent and the rule for just those fields."""
+    assert told(world, {"titel": "a", "body": "x"}) == (
+        '`titel` is no field: did you mean `title`? (sent: "a"); by the schema: title: {"type":"string","maxLength":9}'
+    )
+    assert told(world, {"title": "a"}) == '`body` is missing; by the schema: body: {"type":"string"}'
+    text = told(world, {"title": "a", "body": "x", "colour": "red"})
+    assert text.startswith('`colour` is a field too many (sent: "red"); the fields are title, body, file_path')
+    text = told(world, {"title": 7, "body": "x"})
+    assert text == '`title` is not as it must be (sent: 7); by the schema: title: {"type":"string","maxLength":9}'
+    assert told(world, {}).startswith("`title` is missing; `body` is missing; by the schema: title: ")
+
+
+def test_what_was_sent_is_bounded_and_masked(world):
+    """A long value is cut in the middle, a secret is not repeated."""
+    secret = "ghp_" + "a1B2" * 9
+    text = told(world, {"title": "x" * 100_000, "body": "x", "token": secret})
+    assert len(text) < 900 and secret not in text
+
+
+def test_an_inner_field_is_told_with_its_place(world):
+    """Where an object in the arguments is wrong, its path is named."""
+    nested = {"properties": {"issue": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}}}
+    assert told(world, {"issue": {}}, nested).startswith("`issue.id` is missing")
+    assert told(world, {"issue": {"id": "7"}}, nested).startswith("`issue.id` is not as it must be")
+
+
+def test_neutral_names_are_no_fields_too_many(world):
+    """What the adapter put beside the client's own names was not sent."""
+    call = ToolCall("claude-code", "PreToolUse", "mcp__a__b", frozenset({"mcp"}),
+                    {"title": "a", "body": "x", "file_path": "/a", "path": "/a"}, added=("path",))  # fmt: skip
+    assert schema.run({"of": "args", "schema": NOTE}, call, world).state == VERIFIED

@@ -36,7 +36,7 @@ LEDGER = {
     "operator", "reprlib", "types", "_sha256", "_sha2",
     "truecall_py.ledger", "truecall_py.memory", "truecall_py.remembering", "truecall_py.budgets",
     "truecall_py.notices", "truecall_py.digest", "truecall_py.masking", "truecall_py.secrecy",
-    "truecall_py.sessions",
+    "truecall_py.sessions", "truecall_py.sqlite_driver",
 }  # fmt: skip
 CODEX = {"truecall_py.harnesses.codex", "truecall_py.harnesses.patch"}
 # What the adapters of the other clients share, beside their own module.

@@ -9,6 +9,7 @@ import warnings
 from truecall_py import sites, template
 from truecall_py.backtracking import hazard
 from truecall_py.globs import fits
+from truecall_py.guard_rules import EFFECTS
 from truecall_py.rules import parts, seconds
 from truecall_py.types import AT_STOP, DEADLINE
 
@@ -163,4 +164,5 @@ ADVICE: tuple[tuple[str, Rule], ...] = (
     ("TC317", comma),
     ("TC318", expression),
     ("TC319", idle_pause),
+    *EFFECTS,
 )

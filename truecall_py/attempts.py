@@ -250,6 +250,7 @@ def line(one: Try) -> str:
     """What became of a call."""
     tool = one.event.tool if one.event else ""
     if one.refused:
-        return f"{tool} was refused, since its route rested"
+        why = "by a guard" if one.data.get("why") == "guard" else "since its route rested"
+        return f"{tool} was refused, {why}"
     found = next((row.get("found", "") for row in one.wrong), "")
     return f"{tool} reported {one.data.get('reported') or 'nothing'}; found {found or 'that it is not there'}"

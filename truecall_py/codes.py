@@ -111,6 +111,13 @@ CODES: Sequence[Code] = (
           "Give states one that is verified; write receipt for a tool or kind, and key beside it."),
     error("TC221", "Steps that are not the contracts of an operation.",
           "Write event: stop, and the ids of contracts of this file that are judged after calls."),
+    error("TC230", "A guard where no call is about to be made, or what a guard does without a guard.",
+          "Move `pre` and `requires` to a contract with tool or kind; remove `on_unverified` without either."),
+    error("TC231", "A contract that is asked only before the call has a condition on the answer to it.",
+          "Ask for what the arguments tell, or add `post`, for which the condition then counts."),
+    error("TC232", "A template in `pre` needs the answer to the call.", "Use args, file, match, cwd or project."),
+    error("TC233", "A check in `pre` looks at what the call did.",
+          "Put it in `post`, or ask for what must be so before the call."),
     error("TC301", "The file is not read, since its name is not truecall.yaml.", "Rename it."),
     error("TC302", "There is no contract file there, or it cannot be read.", "Write one, or name the file you mean."),
     warning("TC303", "The code that a contract names cannot be read, so it is not trusted.",
@@ -127,6 +134,8 @@ CODES: Sequence[Code] = (
     warning("TC317", "A tool name that holds a comma.", "Write a list: [Write, Edit]."),
     warning("TC318", "A tool name that looks like a regular expression.", "It is a glob: * and ? only."),
     warning("TC319", "`every` without `within` or `stable_for`.", "Add one of them, or remove it."),
+    warning("TC320", "An effect that a guard requires, and that no contract known here grants.",
+            "Write `grants:` with that name in the contract that verifies it; until then each such call is refused."),
 )  # fmt: skip
 
 BY_CODE = {entry.code: entry for entry in CODES}

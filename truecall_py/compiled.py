@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from truecall_py.fields import Field
 
-LISTS = ("texts", "patterns", "choices", "statuses", "counts", "use", "checks")
+LISTS = ("texts", "patterns", "names", "choices", "statuses", "counts", "use", "checks")
 INTERPRETERS = (*SHELLS, "python", "node", "ruby", "perl", "php", "deno", "bun", "Rscript", "osascript")
 # The code stands in the next word or is a module; or the file is only looked at, and is no code of ours.
 NO_SCRIPT = ("-m", "-p", "-r", "--eval", "--print", "-n", "-l", "--check", "--syntax-check")
@@ -35,7 +35,9 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
     plain.pop("examples", None)
     if any(looks_before(item, plain) for item in plain["post"]):
         plain["before"] = True
-    named = template.names([plain["post"], plain.get("receipt")])
+    for item in plain.get("pre", ()):
+        beforehand(item)
+    named = template.names([plain["post"], plain.get("pre", []), plain.get("receipt")])
     roots = {name.partition(".")[0] for name in named}
     if "file" in roots or any(name.partition(".")[0] == "file" for name in plain["when"]):
         plain["per_file"] = True
@@ -67,6 +69,20 @@ def looks_before(item: dict[str, Any], plain: dict[str, Any]) -> bool:
     if not hasattr(check, "before"):
         return False
     return plain.get("vacuous") != "ok" or bool(getattr(check, "needs_before", lambda _: False)(params))
+
+
+def beforehand(item: dict[str, Any]) -> None:
+    """Fills in what a compiled check of `pre` means: `schema` is about the arguments, and that nothing is there needs
+    no proof that something was."""
+    name, params = item["check"], item["params"]
+    if name in contract.COMBINATORS:
+        for each in params if isinstance(params, list) else [params]:
+            beforehand(each)
+        return
+    if name == "schema":
+        params.setdefault("of", "args")
+    if any(field.name == "vacuous" for field in module(name).FIELDS):
+        params.setdefault("vacuous", "ok")
 
 
 def compiled(field: Field, value: Any) -> Any:
@@ -122,7 +138,7 @@ def code_files(entry: dict[str, Any]) -> list[str]:
     """The code that a contract names, as written, but for a leading {{project}}/: what trust pins beside the
     contract itself where it lies in the project, and lists where not (programs on PATH)."""
     found: list[str] = []
-    for check in sites.looks(entry, ()):
+    for check in sites.checks_of(entry):
         for field in module(check.name).FIELDS:
             value = check.params.get(field.name)
             if field.kind == "argv" and value:

@@ -31,6 +31,16 @@ class Contract:
         return None if value is None else float(value)
 
 
+def guards(plain: dict[str, Any]) -> bool:
+    """Whether a compiled contract is asked before the call."""
+    return bool(plain.get("pre") or plain.get("requires"))
+
+
+def guards_only(plain: dict[str, Any]) -> bool:
+    """Whether it says nothing of what is there after the call."""
+    return guards(plain) and not plain["post"] and "receipt" not in plain
+
+
 def contract(plain: dict[str, Any], source: str, project: str, file: str = "") -> Contract:
     """The Contract of one compiled entry of the file or pack called `source`, from the contract file at `file`."""
     where = source if plain.get("pack") else f"{source}:{plain['line']}"

@@ -55,9 +55,10 @@ FIELDS = (
     field("class", "choice", "The kind of failure, which decides how often it may be tried again.", choices=CLASSES),
     field("store", "choice", "none: neither arguments nor findings of its calls are kept in the ledger.",
           choices=("none",)),
-    field("pre", "value", "Checks before the call.", step=5),
-    field("requires", "value", "Effects that must have been verified before.", step=5),
-    field("on_unverified", "value", "What a guard does that cannot be evaluated.", step=5),
+    field("pre", "checks", "A guard: one check or a list that must hold before the call, else it is not made."),
+    field("requires", "names", "A guard: effects (`grants` of contracts) that were verified in this session."),
+    field("on_unverified", "choice", "What a guard does that cannot be evaluated: deny (the default), or ask the "
+          "person (Claude Code; deny in Codex).", choices=("deny", "ask")),
     field("receipt", "receipt", "The operation that the call is, and the source whose receipt alone settles it."),
     field("key", "text", "The idempotency key, where the arguments carry one: a retry with the same is no duplicate.",
           templated=True),

@@ -9,7 +9,7 @@ import re
 from truecall_py import codex_trust, installs, inventory, loader, places, trust
 from truecall_py.changes import look
 from truecall_py.codes import printable
-from truecall_py.contract import FILE_NAME
+from truecall_py.contract import FILE_NAME, guards
 from truecall_py.errors import TruecallError
 from truecall_py.installs import PROJECT, USER
 from truecall_py.inventory import ERROR, OK, WARNING, Finding
@@ -51,6 +51,22 @@ def found(folder: str, state: str, nearly: tuple[str, ...]) -> Iterator[Finding]
     known = servers(folder)
     for source in sources:
         yield from of_source(source, known)
+
+
+def unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Finding]:
+    """Guards that are never asked: `clients` are those that are registered here, by name, and whether truecall is
+    asked there before a call."""
+    deaf = sorted(name for name, asks in clients.items() if not asks)
+    try:
+        sources = trust.sources(folder, state, places.user_file(), None)
+        asked = [each for source in sources for each in source.contracts() if guards(each.plain)]
+    except (TruecallError, ValueError, LookupError, TypeError):
+        return  # told by `found`
+    if not asked or not deaf:
+        return
+    names = ", ".join(each.id for each in asked[:5]) + (" and others" if len(asked) > 5 else "")
+    what = f"{names} guard calls before they are made, and {', '.join(deaf)} asks truecall only afterwards"
+    yield Finding(WARNING, GROUP, what, do="write `post` beside `pre`, or use Claude Code or Codex for such work")
 
 
 def of_source(source: Source, known: set[str]) -> Iterator[Finding]:

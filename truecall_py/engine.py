@@ -100,13 +100,14 @@ def exit_code_of(facts: Facts) -> int | None:
 
 
 def applications(
-    contract: Contract, call: ToolCall, world: World, before: bool = False
+    contract: Contract, call: ToolCall, world: World, before: bool = False, guard: bool = False
 ) -> list[Application] | str:
     """Every way in which a contract that names this call applies to it, or why it does not; `before` the call,
-    every way in which it may. Raises Unverified where a condition cannot be told."""
+    every way in which it may. As a `guard` it is about every file of the call, since none is changed yet. Raises
+    Unverified where a condition cannot be told."""
     files: Sequence[File | None] = (None,)
     if contract.plain.get("per_file"):
-        files = relevant(contract, call)
+        files = call.files if guard else relevant(contract, call)
         if not files:
             return "the call names no file that this contract is about"
     found: list[Application] = []
@@ -123,6 +124,17 @@ def applications(
         else:
             found.extend(Application(file, match or None) for match in captures)
     return found or why
+
+
+def guarding(contract: Contract, call: ToolCall, world: World) -> list[Application] | Outcome:
+    """Every way in which a contract guards a call that is not made yet; an Outcome where that cannot be told."""
+    try:
+        applying = applications(contract, call, world, before=True, guard=True)
+    except Unverified as why:
+        return Outcome("when", UNVERIFIED, "to see whether the guard is about this call", why.why, why.cause)
+    except Exception as error:
+        return broken("when", error)
+    return [] if isinstance(applying, str) else applying
 
 
 def relevant(contract: Contract, call: ToolCall) -> list[File]:

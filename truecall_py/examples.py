@@ -171,12 +171,29 @@ def judged(subject: Subject, example: Example, world: SmallWorld) -> Ran:
             snapshot = None if asking is None else library.look_before(asking, contracts, harness=name)
         time.sleep(TICK)
     world.build(after)
+    if before_call(payload, name, subject):
+        payload = announced(name, payload) or payload
     with world.entered():
-        judgement = library.judge(payload, contracts, harness=name, snapshot=snapshot)
+        given = plain.get("verified") or ()
+        effects = [given] if isinstance(given, str) else given
+        judgement = library.judge(payload, contracts, harness=name, snapshot=snapshot, verified=effects)
+    if judgement.call is None and is_announced(payload, name):
+        return Ran(example, NONE)  # no guard is about it
     if judgement.call is None:
         return Ran(example, "", (), "the payload is of an event that is no finished tool call")
     verdicts = judgement.verdicts
     return Ran(example, worst(verdicts), verdicts)
+
+
+def is_announced(payload: dict[str, Any], harness: str) -> bool:
+    """Whether a payload is of a call that is not made yet."""
+    return payload.get("hook_event_name") == getattr(harnesses.module(harness), "BEFORE", "")
+
+
+def before_call(payload: dict[str, Any], harness: str, subject: Subject) -> bool:
+    """Whether an example is one of a guard: its payload says so, or its contract is nothing else."""
+    only = not {"post", "receipt"} & set(subject.entry)
+    return is_announced(payload, harness) or (only and any(name in payload for name in ("tool_name", "tool_input")))
 
 
 def worst(verdicts: Sequence[Verdict]) -> str:
@@ -227,7 +244,7 @@ def compiled(subject: Subject, world: SmallWorld) -> Source:
     for name, longest in LONGEST.items():
         if name in entry and rules.seconds(entry[name]) > longest:
             entry[name] = f"{longest * 1000:.0f}ms"
-    for check in sites.looks(entry, ()):
+    for check in sites.checks_of(entry):
         if check.name == "http_status":  # whatever server is meant: here it is the example's own
             own = f"http://127.0.0.1:{world.port}"
             check.params["url"] = AUTHORITY.sub(own, check.params["url"], count=1)

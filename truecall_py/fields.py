@@ -12,7 +12,7 @@ KINDS = (
     "text", "texts", "path", "url", "pattern", "octal", "name", "duration", "count", "counts", "number", "boolean",
     "choice", "choices", "argv", "map", "matcher", "matchers", "status", "statuses", "check", "checks", "json-schema",
     "value", "list", "operand", "contracts", "use", "examples", "glob", "key", "mode",
-    "patterns", "policy", "retries", "quarantine", "receipt", "source", "wanted", "states", "period",
+    "patterns", "names", "policy", "retries", "quarantine", "receipt", "source", "wanted", "states", "period",
 )  # fmt: skip
 
 

@@ -7,10 +7,11 @@ import json
 import os
 import sys
 
-from truecall_py import __version__, checks, codes, harnesses, wording
+from truecall_py import __version__, checks, codes, harnesses, switch, wording
 from truecall_py.hook import SEAL
 from truecall_py.memory import RESTS
 from truecall_py.places import PACKAGE
+from truecall_py.trust import GUARDS
 from truecall_py.wire import dumps
 
 ROOT = os.path.dirname(PACKAGE)
@@ -67,6 +68,25 @@ STOPPED_ONCE = """\
   *'"stop_hook_active":true'* | *'"stop_hook_active": true'*) printf '%s\\n' '{notice}' || exit 2 ;;
   *) printf '%s\\n' '{block}' || exit 2 ;;
   esac
+  exit 0
+  ;;"""
+
+BEFORE = """\
+{patterns})
+  # Where some trusted contract is a guard, the call is not made, unless a person switched truecall off meanwhile.
+  state=${{XDG_STATE_HOME:-$HOME/.local/state}}/truecall before=
+  for word; do [ "$before" != --state ] || state=$word; before=$word; done
+  off=
+  if [ -f "$state/{off}" ]; then
+    read -r off <"$state/{off}"
+    off=${{off#*\\"until\\":}} off=${{off%%[!0-9 ]*}}
+    [ "${{off:-0}}" -gt "$(date +%s)" ] || off=
+  fi 2>/dev/null
+  if [ -e "$state/{guards}" ] && [ -z "$off" ]; then
+    printf '%s\\n' '{refusal}' || exit 2
+  else
+    printf '%s\\n' '{answer}' || exit 2
+  fi
   exit 0
   ;;"""
 
@@ -131,9 +151,14 @@ def launcher() -> str:
                 block = dumps({"decision": "block", "reason": wording.DIED_AT_STOP})
                 notice = dumps({"systemMessage": wording.DIED_AT_STOP})
                 cases.append(STOPPED_ONCE.format(patterns=f"{name}:{event}", block=block, notice=notice))
+            elif form == "guard":
+                refusal = harnesses.module(name).refuse(event, wording.DIED_BEFORE, ()).stdout
+                told = static_answer("context", event)
+                cases.append(BEFORE.format(patterns=f"{name}:{event}", refusal=refusal, answer=told, guards=GUARDS,
+                                           off=switch.FILE))  # fmt: skip
             elif form != "exit 2":
                 cases.append(PLAIN.format(patterns=f"{name}:{event}", answer=static_answer(form, event)))
-    if "'" in wording.DIED + wording.DIED_AT_STOP:
+    if "'" in wording.DIED + wording.DIED_AT_STOP + wording.DIED_BEFORE:
         raise ValueError("a sentence of wording holds a quote and would break the launcher")
     parts = {"@ONLY@": "".join(only()), "@SEAL@": SEAL, "@CASES@": "\n".join(cases), "@DIED@": wording.DIED}
     text = LAUNCHER

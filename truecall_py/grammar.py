@@ -96,9 +96,11 @@ EXAMPLE: Schema = {
         "payload": {"type": "object", "description": "The call as its harness sends it; common keys are added."},
         "before": {**SMALL_WORLD, "description": "The world as it is looked at before the call."},
         "world": {**SMALL_WORLD, "description": "What is there after the call, on top of `before`."},
+        "verified": {**one_or_list(WORD), "description": "Effects that were verified before (for `requires`)."},
         "verdict": {
             "enum": ["verified", "refuted", "unverified", "none"],
-            "description": "What must come of it; none: the contract does not apply.",
+            "description": "What must come of it; none: the contract does not apply. Of a guard "
+            "(PreToolUse, or a contract without post): refuted, it is refused; verified, it is not.",
         },
     },
 }
@@ -123,6 +125,10 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
     "name": (
         {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]*" + END, "maxLength": 100},
         "a name of a-z, 0-9 and -",
+    ),
+    "names": (
+        one_or_list({"type": "string", "pattern": "^[a-z0-9][a-z0-9-]*" + END, "maxLength": 100}, unique=True),
+        "a name of a-z, 0-9 and -, or a list of them",
     ),
     "duration": (
         {"type": "string", "pattern": r"^(0|[1-9][0-9]{0,5})(\.[0-9]{1,3})?(ms|s|m)" + END},
@@ -291,10 +297,9 @@ def any_check() -> Schema:
 
 def of_contract() -> Schema:
     schema = map_of(contract_fields.FIELDS, "contract")
-    # `pre` is refused by its own field as long as it is not supported.
     schema["allOf"] = [
         needs(("tool", "kind", "event"), contract_fields.FIELDS),
-        needs(("post", "pre", "receipt", "claims", "steps"), contract_fields.FIELDS),
+        needs(("post", "pre", "requires", "receipt", "claims", "steps"), contract_fields.FIELDS),
     ]
     return schema
 

@@ -12,7 +12,7 @@ import time
 
 from truecall_py.alarm import arm, disarm
 from truecall_py.errors import DeadlineReached, PayloadError, TruecallError, TrustError
-from truecall_py.incoming import Options, decode, held_already, read_stdin
+from truecall_py.incoming import Options, decode, held_already, read_stdin, registration
 from truecall_py.types import STOPS, Correction, Reply
 
 TYPE_CHECKING = False
@@ -37,36 +37,6 @@ def adapter(payload: dict[str, Any]) -> ModuleType:
     return module(recognise(payload))
 
 
-def registration(given: str, seen: str) -> tuple[str, ...]:
-    """What the person should know about the harness that the registered command names. Raises PayloadError
-    for one that there is not."""
-    if not given or given == seen:
-        return ()
-    from truecall_py.harnesses import module
-    from truecall_py.wording import disagreement
-
-    module(given)
-    return (disagreement(given, seen),)
-
-
-def anchor(variable: str) -> str:
-    """The folder whose contracts count: the project's, never one that the agent chose for a command. `variable` is
-    the one in which the harness names it, if it has one."""
-    given = os.environ.get(variable, "") if variable else ""
-    if given.startswith("/"):
-        return given
-    try:
-        return os.getcwd()
-    except OSError:  # the folder was deleted under us: Linux still knows its name, elsewhere the shell may
-        try:
-            named = os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
-        except OSError:
-            named = os.environ.get("PWD", "")
-    if not named.startswith("/"):
-        raise PayloadError("the working folder was deleted, so its contracts cannot be found")
-    return named
-
-
 def calls(harness: ModuleType, payload: dict[str, Any]) -> tuple[ToolCall, ...]:
     """The calls that a payload tells of and that are judged: the one that ended, or those of a batch that no
     event of their own ever told of."""
@@ -86,12 +56,16 @@ def judged(
     from truecall_py import places, trust
 
     state = options.state or places.state()
-    session = anchor(harness.PROJECT_ENV)
+    session = places.anchor(harness.PROJECT_ENV)
     found = trust.sources(session, state, places.user_file(), options.contracts)
     corrections = []
     for call in every:
         correction, notices = judged_by(found, call, state, session, ends, notices)
         corrections.append(correction)
+        if event == "PostToolBatch" and any(source.guards(call) for source in found):
+            from truecall_py.guarding import helped
+
+            corrections.append(helped(found, call, ends, session))
         if call.tool in getattr(harness, "WATCHES", ()) or os.path.exists(places.runs(state, call.session)):
             from truecall_py.settling import told_of
 
@@ -104,13 +78,6 @@ def judged(
     return answer(harness, event, every[0], correction, notices)
 
 
-def switched_off(options: Options) -> bool:
-    """Whether a person switched truecall off for a time."""
-    from truecall_py import places, switch
-
-    return switch.until(options.state or places.state(), time.time()) is not None
-
-
 def asked(
     harness: ModuleType, event: str, call: ToolCall, options: Options, ends: float, notices: tuple[str, ...]
 ) -> Reply:
@@ -119,7 +86,7 @@ def asked(
     from truecall_py import places, trust
 
     state = options.state or places.state()
-    session = anchor(harness.PROJECT_ENV)
+    session = places.anchor(harness.PROJECT_ENV)
     found = trust.sources(session, state, places.user_file(), options.contracts)
     inner = harness.inner(call) if hasattr(harness, "inner") else call
     contracts, within = [], []
@@ -131,6 +98,13 @@ def asked(
             continue  # told after the call
     every = [*contracts, *within]
     memory, more = remembered(found, every, call, state)
+    notices += more
+    if any(source.guards(each) for source in found for each in (call, inner)):
+        from truecall_py.guarding import barrier
+
+        bar, notices = barrier(harness, found, (call, inner), state, ends, session, memory, notices)
+        if bar is not None:
+            return bar
     rest = None if memory is None else memory.requested(every, bool(every) and getattr(harness, "ENDS_UNTOLD", False))
     why = ""
     if rest is not None:
@@ -141,7 +115,7 @@ def asked(
         from truecall_py.intents import begun_before
 
         why = begun_before(memory, contracts, call, ends, session, options.transcript)
-    notices += more + (() if memory is None else memory.complaint())
+    notices += () if memory is None else memory.complaint()
     if why:
         refusal: Reply = harness.refuse(event, why, notices)
         return refusal
@@ -153,25 +127,10 @@ def asked(
             from truecall_py.snapshots import keep
 
             if not keep(state, call.session, call.call_id, snapshot):
-                notices += unkept(state, call)
+                from truecall_py.notices import unkept
+
+                notices += unkept(state, call.session)
     return answer(harness, event, None, None, notices)
-
-
-def changed(source: Source, call: ToolCall, state: str) -> tuple[str, ...]:
-    """The notice of a contract file that is not as it was trusted, once a session."""
-    from truecall_py.notices import told_before
-    from truecall_py.wording import changed_notice
-
-    told = told_before(state, call.session, source.path, source.status)
-    return () if told else (changed_notice(source.path, source.status, source.why),)
-
-
-def unkept(state: str, call: ToolCall) -> tuple[str, ...]:
-    """The notice of a look before a call that could not be kept, once a session."""
-    from truecall_py.notices import told_before
-    from truecall_py.wording import unseen
-
-    return () if told_before(state, call.session, "snapshots", "forgetful") else (unseen(state),)
 
 
 def remembered(
@@ -191,7 +150,7 @@ def stopped(harness: ModuleType, stop: Stop, options: Options, ends: float, noti
     from truecall_py import places, stopping, trust
 
     state = options.state or places.state()
-    session = anchor(harness.PROJECT_ENV)
+    session = places.anchor(harness.PROJECT_ENV)
     found = trust.sources(session, state, places.user_file(), options.contracts)
     return stopping.reply(harness, stop, found, state, session, ends, notices)
 
@@ -229,7 +188,9 @@ def judged_by(
 
                 untrusted.append(words(source.path, source.why))
         else:
-            notices += changed(source, call, state)
+            from truecall_py.notices import changed
+
+            notices += changed(source, call.session, state)
     memory, more = remembered(found, contracts, call, state)
     notices += more
     stops = any(source.index and source.index.get("stop") for source in found)
@@ -273,30 +234,10 @@ def answer(
 
 
 def loud(options: Options, why: str, do: str = "", harness: ModuleType | None = None) -> Reply:
-    """The answer where nothing could be judged: in the dialect of the harness that is known, else in the one
-    that most understand."""
-    from truecall_py.harnesses import NAMES, module
-    from truecall_py.wording import unreadable
+    """The answer where nothing could be judged."""
+    from truecall_py.unjudged import answer
 
-    if options.stop is not None:
-        return at_stop(module(options.stop.harness), options.stop.event, options.stop.active, why)
-    harness = harness or module(options.harness if options.harness in NAMES else "claude-code")
-    if options.active is not None and hasattr(harness, "hold"):
-        return at_stop(harness, options.event, options.active, why)
-    text = unreadable(why, do)
-    if options.event in harness.KNOWN:  # one that is not about a finished call: the person is told
-        return answer(harness, options.event, None, None, (text,))
-    event = options.event if options.event in harness.HANDLED else harness.HANDLED[0]
-    return answer(harness, event, None, Correction(text, False), ())
-
-
-def at_stop(harness: ModuleType, event: str, active: bool, why: str) -> Reply:
-    """The same for an agent that wants to stop: it is held once, to tell the person."""
-    from truecall_py.stop_words import cannot_say, unknown
-
-    text = "" if active else cannot_say(why, ())
-    reply: Reply = harness.hold(event, text, (unknown(why),))
-    return reply
+    return answer(options, why, do, harness)
 
 
 def reply_to(options: Options, ends: float) -> Reply:
@@ -313,13 +254,14 @@ def reply_to(options: Options, ends: float) -> Reply:
         harness = adapter(payload)
         notices = registration(options.harness, harness.NAME)
         event = str(payload.get("hook_event_name") or options.event)
-        if switched_off(options):
+        if options.off():
             return Reply()
         options.stop = harness.stopping(payload) if hasattr(harness, "stopping") else None
         if options.stop is not None:
             return stopped(harness, options.stop, options, ends, notices)
         announced = harness.announced(payload) if hasattr(harness, "announced") else None
         if announced is not None:
+            options.announced = announced
             options.transcript = str(payload.get("transcript_path") or "") or None
             return asked(harness, event, announced, options, ends, notices)
         every = calls(harness, payload)

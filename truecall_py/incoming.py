@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Stop
+    from truecall_py.types import Stop, ToolCall
 
 STDIN_LIMIT = 128 * 1024 * 1024  # bytes; a 32 MB write arrives twice, as 68 MB
 OPTIONS = ("--harness", "--contracts", "--state", "--deadline")
@@ -31,6 +31,7 @@ class Options:
         self.deadline = 0.0
         self.stop: Stop | None = None  # filled in where the payload tells of an agent that wants to stop
         self.transcript: str | None = None  # the session's, where the payload names one
+        self.announced: ToolCall | None = None  # filled in where it tells of a call that is about to be made
         self.wrong = ""
         self.active: bool | None = None  # what the bytes of an unread payload say of stop_hook_active (None: nothing)
         plain: list[str] = []
@@ -52,6 +53,12 @@ class Options:
         self.harness = self.harness or (plain[0] if plain else "")
         self.event = plain[1] if len(plain) > 1 else ""
         self.deadline = self.deadline or (AT_STOP if self.event in STOPS else DEADLINE)
+
+    def off(self) -> bool:
+        """Whether a person switched truecall off for a time."""
+        from truecall_py import places, switch
+
+        return switch.until(self.state or places.state(), time.time()) is not None
 
     def take(self, name: str, value: str) -> None:
         if name == "--harness":
@@ -112,3 +119,15 @@ def decode(data: bytes) -> dict[str, Any]:
     if not isinstance(payload, dict):
         raise PayloadError(f"the payload is {type(payload).__name__}, not a JSON object")
     return payload
+
+
+def registration(given: str, seen: str) -> tuple[str, ...]:
+    """What the person should know about the harness that the registered command names. Raises PayloadError
+    for one that there is not."""
+    if not given or given == seen:
+        return ()
+    from truecall_py.harnesses import module
+    from truecall_py.wording import disagreement
+
+    module(given)
+    return (disagreement(given, seen),)

@@ -41,11 +41,13 @@ def verdicts(
     contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None,
     snapshot: Snapshot | None = None, received: float | None = None,
 ) -> list[Verdict]:  # fmt: skip
-    """The verdicts of all contracts that apply; every one is judged, whatever the others say. `ends` is the
+    """The verdicts of all contracts that apply and are not guards alone; every one is judged, whatever the others
+    say. `ends` is the
     monotonic time of the deadline, `session` the folder of the session where it is known, `snapshot` what was
     seen before the call, `received` when we were told of it, in seconds since the epoch (None: now)."""
     import time
 
+    from truecall_py.contract import guards_only
     from truecall_py.engine import Moment, judge, untold
     from truecall_py.trust import changed_code
 
@@ -53,6 +55,8 @@ def verdicts(
     call = started(call, snapshot)
     found: list[Verdict] = []
     for contract in contracts:
+        if guards_only(contract.plain):
+            continue
         changed = changed_code(contract.plain) if contract.plain.get("pins") else ""
         if not changed:
             found.extend(judge(contract, call, moment))

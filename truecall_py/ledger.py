@@ -11,6 +11,7 @@ import os
 
 from truecall_py.errors import TruecallError
 from truecall_py.records import record
+from truecall_py.sqlite_driver import driver
 from truecall_py.wire import Refused, dumps, loads
 
 TYPE_CHECKING = False
@@ -112,35 +113,6 @@ class Kept(Event):
                 value = None
             found = self.__dict__["decoded"] = value if isinstance(value, dict) else {}
         return found
-
-
-def driver() -> Any:
-    """SQLite without what `import sqlite3` loads beside it (datetime and others, half a start of Python), and without
-    functools, of which the C module wants one decorator for its statements: it is lent that one for its import."""
-    import sys
-
-    try:
-        lent = None if "functools" in sys.modules or "_sqlite3" in sys.modules else decorator()
-        if lent is not None:
-            sys.modules["functools"] = lent
-        try:
-            return __import__("_sqlite3")
-        finally:
-            if lent is not None:
-                del sys.modules["functools"]
-    except ImportError:
-        return __import__("sqlite3")
-
-
-def decorator() -> Any:
-    """A module with `lru_cache` alone, made as functools makes it; None where the C function for it is not there."""
-    try:
-        wrapper = __import__("_functools")._lru_cache_wrapper
-    except (ImportError, AttributeError):
-        return None
-    lent = type(os)("functools")
-    vars(lent)["lru_cache"] = lambda maxsize=128: lambda function: wrapper(function, maxsize, False, tuple)
-    return lent
 
 
 class Ledger:

@@ -14,7 +14,7 @@ from truecall_py.incoming import decode
 from truecall_py.judging import Judgement, concluded, named, verdicts
 from truecall_py.snapshots import Snapshot
 from truecall_py.trust import TRUSTED, Pin, Source, enforced
-from truecall_py.types import DEADLINE, ToolCall
+from truecall_py.types import DEADLINE, Correction, ToolCall
 
 __all__ = ["Judgement", "judge", "look_before"]
 
@@ -26,6 +26,7 @@ def judge(
     harness: str | None = None,
     deadline: float = DEADLINE,
     snapshot: Snapshot | None = None,
+    verified: Sequence[str] = (),
 ) -> Judgement:
     """Judges one hook payload by contracts, against the world as it is now.
 
@@ -35,16 +36,38 @@ def judge(
     checks together. `snapshot` is what `look_before` saw before the call.
 
     Returns a Judgement: its `verdicts` (empty where no contract applies), and the `correction` that an agent
-    would be told (None where there is nothing to tell). `call` is None for an event that is no tool call.
+    would be told (None where there is nothing to tell). `call` is None for an event that is no tool call. Of a call
+    that is announced (PreToolUse) the guards are judged: refuted is one that they refuse. What `requires` asks for is
+    known to the hook alone; `verified` names effects to be taken for verified.
     Raises PayloadError for a payload that no harness is known to send, ContractError for a contract file
     that cannot be used.
     """
     ends = time.monotonic() + deadline
     call = call_of(payload, harness)
     if call is None:
-        return Judgement(None)
+        return guarded(payload, loaded(contracts), harness, ends, verified)
     found = verdicts(named(loaded(contracts), call), call, ends, snapshot=snapshot)
     return concluded(call, found)
+
+
+def guarded(
+    payload: Mapping[str, Any] | str | bytes, contracts: Sequence[Source], harness: str | None, ends: float,
+    verified: Sequence[str],
+) -> Judgement:  # fmt: skip
+    """What the guards say of a call that is announced; a Judgement without a call for any other event, and where no
+    guard is about it."""
+    call = announced_of(payload, harness)
+    if call is None:
+        return Judgement(None)
+    from truecall_py import guard_words
+    from truecall_py.guarding import judged
+    from truecall_py.requirements import Given
+
+    bar = judged(named(contracts, call), call, ends, None, Given(verified))
+    if not bar.verdicts:
+        return Judgement(None)
+    refusal = Correction(guard_words.refusal(bar.enforced, call, {}), True) if bar.enforced else None
+    return Judgement(call, bar.verdicts, refusal, tuple(guard_words.observed(each, call) for each in bar.observed))
 
 
 def look_before(
@@ -58,9 +81,7 @@ def look_before(
     Code or Codex), for `judge` after it. None where that is nothing, or for any other event. The parameters and
     errors are those of `judge`."""
     ends = time.monotonic() + deadline
-    plain = plain_of(payload)
-    module = harnesses.module(harness or harnesses.recognise(plain))
-    call = module.announced(plain) if hasattr(module, "announced") else None
+    call = announced_of(payload, harness)
     return None if call is None else judging.look_before(named(loaded(contracts), call), call, ends)
 
 
@@ -68,6 +89,14 @@ def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None
     """The ToolCall of a payload; None for an event that is no finished tool call. Raises PayloadError."""
     plain = plain_of(payload)
     call: ToolCall | None = harnesses.module(harness or harnesses.recognise(plain)).parse(plain)
+    return call
+
+
+def announced_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
+    """The ToolCall that a payload announces; None for any other event. Raises PayloadError."""
+    plain = plain_of(payload)
+    module = harnesses.module(harness or harnesses.recognise(plain))
+    call: ToolCall | None = module.announced(plain) if hasattr(module, "announced") else None
     return call
 
 

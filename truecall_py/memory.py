@@ -4,7 +4,8 @@ and verdicts into events and events into facts; words nothing, and never judges 
 What an event keeps in `data` beside its columns (everything from a call masked and cut):
   requested  args, cwd, contracts, untold (the ids of those that name it; whether its end may be told to nobody)
   waiting    args                        (Codex' PermissionRequest, without an id: joined by turn and arguments)
-  refused    why, route, ticks, alternatives, contract, found
+  refused    why (quarantine | guard), route, ticks, alternatives, contract, found; of a guard: verdicts, attempt,
+             kind, order, cwd
   ended      args, reported, exit_code, background, attempt, changed, kind, order, form, seconds,
              edits (whether it is a tool that changes files),
              stop (whether it is a call that contracts at the stop ask for, by contract),
@@ -23,7 +24,7 @@ no contract applied).
 
 from __future__ import annotations
 
-from truecall_py.ledger import ENDED, Event
+from truecall_py.ledger import ENDED, REFUSED, Event
 from truecall_py.records import record
 from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED
 
@@ -44,7 +45,7 @@ NOISE = frozenset(("description", "timeout", "timeout_ms", "yield_time_ms", "max
 TOLD = ("append", "replace")  # the forms in which an agent reads a correction
 LONG = 10_000  # characters of a text above which blanks count
 LAST = 250  # events of a session that decisions look back at
-LONG = 2000  # the same where something was refuted before those
+FAR = 2000  # the same where something was refuted before those
 EDITED = "files, by an edit in between"  # beside names of arguments: what changed since the attempt before
 SHELL = "shell"  # the route of a verdict on a command: it is the contract that rests
 LONGEST = 400  # characters of one argument or phrase that are kept
@@ -233,9 +234,10 @@ class Memory:
         """The events before this call's own end, so that a hook that is registered twice says the same twice; further
         back where something was refuted before the last ones."""
         events = self.events
-        own = next((each.id for each in events if each.call == call.call_id and each.event == ENDED), 0)
+        ends = (ENDED, REFUSED)
+        own = next((each.id for each in events if each.call == call.call_id and each.event in ends), 0)
         if len(events) >= LAST and self.ledger.refuted(self.session, events[0].id, 1):
-            events = self.ledger.session(self.session, LONG)
+            events = self.ledger.session(self.session, FAR)
         return [each for each in events if not own or each.id < own]
 
     def trial(self, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:

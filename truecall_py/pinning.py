@@ -12,12 +12,13 @@ from truecall_py import __version__, loader
 from truecall_py.atomic import write_whole
 from truecall_py.codes import problem
 from truecall_py.compiled import in_project
-from truecall_py.contract import COMBINATORS, FILE_NAME
+from truecall_py.contract import COMBINATORS, FILE_NAME, guards
 from truecall_py.digest import sha256
 from truecall_py.errors import ContractError, TrustError
 from truecall_py.records import record
 from truecall_py.trust import (
     FOLDER,
+    GUARDS,
     LARGEST_CODE,
     SUFFIX,
     TRUSTED,
@@ -95,7 +96,7 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
         pinned.append(file)
     contracts = []
     for plain in loaded.contracts:
-        for item in plain["post"]:
+        for item in (*plain["post"], *plain.get("pre", ())):
             settle(item, places.get(plain["id"], {}))
         contracts.append({**plain, "pins": digests[plain["id"]]} if plain["id"] in digests else plain)
     pin = assemble(path, contracts, data, loaded.policy)
@@ -141,13 +142,15 @@ def code_file(written: str, project: str) -> str | None:
 
 def assemble(path: str, contracts: list[dict[str, Any]], data: bytes, policy: dict[str, Any]) -> bytes:
     lines = b""
-    index: dict[str, Any] = {"tools": {}, "kinds": {}, "stop": [], "policy": policy, "ends": []}
+    index: dict[str, Any] = {"tools": {}, "kinds": {}, "stop": [], "guards": [], "policy": policy, "ends": []}
     for number, plain in enumerate(contracts):
         lines += dumps(plain).encode() + b"\n"
         index["ends"].append(len(lines))
         if plain.get("event") == "stop":  # what it names are the calls that a claim needs
             index["stop"].append(number)
             continue
+        if guards(plain):
+            index["guards"].append(number)
         for table, name in (("tools", "tool"), ("kinds", "kind")):
             for key in plain.get(name) or ():
                 index[table].setdefault(key, []).append(number)
@@ -182,18 +185,38 @@ def trust(compiled: Compiled, state: str) -> str:
             names = pins(folder)
             number = int(names[0][: -len(SUFFIX)]) + 1 if names else 1
             target = os.path.join(folder, f"{number}{SUFFIX}")
+            if any(map(guards, compiled.contracts)):  # before the pin: too early is the careful side
+                write_whole(os.path.join(state, GUARDS), b"")
             write_whole(target, compiled.pin)
             fresh = Pin(compiled.pin, target)
             for name in names:  # the same content, trusted before: the new pin takes its place
                 where = os.path.join(folder, name)
                 if same_content(where, fresh):
                     os.unlink(where)
+            unmark(state)
     except OSError as error:
         raise TrustError(
             f"the pin cannot be written: {error.strerror}", error.filename or folder,
             "make room or mend the permissions, then run the command again; nothing was changed",
         ) from None  # fmt: skip
     return target
+
+
+def unmark(state: str) -> None:
+    """Takes away the mark that there are guards, once no pin holds one; a pin that cannot be read may. Raises
+    OSError."""
+    mark = os.path.join(state, GUARDS)
+    if not os.path.lexists(mark):
+        return
+    for path in trusted_paths(state):
+        folder = folder_of(state, path)
+        for name in pins(folder):
+            try:
+                if read_pin(os.path.join(folder, name)).index.get("guards"):
+                    return
+            except TrustError:
+                return
+    os.unlink(mark)
 
 
 def same_content(where: str, fresh: Pin) -> bool:
@@ -239,6 +262,7 @@ def revoke(path: str, state: str) -> int:
             while names and folder != os.path.join(state, FOLDER) and not os.listdir(folder):
                 os.rmdir(folder)
                 folder = os.path.dirname(folder)
+            unmark(state)
     except OSError as error:
         raise TrustError(f"a pin cannot be removed: {error.strerror}", error.filename or folder) from None
     return len(names)

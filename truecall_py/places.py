@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from truecall_py.errors import PayloadError
+
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -41,3 +43,21 @@ def user_file() -> str:
     given = os.environ.get("XDG_CONFIG_HOME", "")
     root = given if given.startswith("/") else os.path.expanduser("~/.config")
     return os.path.join(root, "truecall", "truecall.yaml")
+
+
+def anchor(variable: str) -> str:
+    """The folder whose contracts count: the project's, never one that the agent chose for a command. `variable` is
+    the one in which the harness names it, if it has one."""
+    given = os.environ.get(variable, "") if variable else ""
+    if given.startswith("/"):
+        return given
+    try:
+        return os.getcwd()
+    except OSError:  # the folder was deleted under us: Linux still knows its name, elsewhere the shell may
+        try:
+            named = os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
+        except OSError:
+            named = os.environ.get("PWD", "")
+    if not named.startswith("/"):
+        raise PayloadError("the working folder was deleted, so its contracts cannot be found")
+    return named

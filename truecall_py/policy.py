@@ -23,6 +23,8 @@ OTHER_ROUTE, WAIT_AGAIN, FIX_AGAIN, MEND_FORM, PICK, REPLAN, HAND_OVER = (
 )  # fmt: skip
 # Those about an operation that its source settles.
 LOOK_UP, ACCEPTED, DONE_ALREADY, UNDO_ONE = "look up", "accepted", "done already", "undo one"
+# Those that only guards give.
+REQUIRED, GUARDED = "bring it about first", "meet the guard"
 SILENT, APPEND, REPLACE, OBSERVE = "silent", "append", "replace", "observe"
 
 REPEATABLE = frozenset(("write", "read"))  # an edit that did land would not find its text again, or add it twice

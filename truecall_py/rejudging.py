@@ -6,10 +6,12 @@ from __future__ import annotations
 import itertools
 import time
 
-from truecall_py import judging, memory, places, snapshots, trust
+from truecall_py import guarding, judging, memory, places, snapshots, trust
 from truecall_py.calls import Call
 from truecall_py.errors import PayloadError, TruecallError, Unverified
 from truecall_py.harnesses import module
+from truecall_py.harnesses.content import unanswered
+from truecall_py.ledger import REFUSED
 from truecall_py.secrecy import MASK
 from truecall_py.types import ABSENT, DEADLINE, UNKNOWN, VERIFIED, ToolCall, Verdict
 from truecall_py.wire import Refused, loads
@@ -38,6 +40,9 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
     if not contracts:
         some = ", ".join(sorted(wanted))
         raise Unverified(f"{some} is not among the contracts that are trusted for {call.cwd or '/'} now", "contract")
+    if call.state == REFUSED:
+        ends, session = time.monotonic() + DEADLINE, call.cwd or None
+        return list(guarding.judged(contracts, unanswered(again, "PreToolUse"), ends, session).verdicts)
     before = snapshots.find(state, call.session, call.call)
     found = judging.verdicts(contracts, again, time.monotonic() + DEADLINE, call.cwd or None, before)
     if not found:

@@ -50,6 +50,7 @@ class Remembering:
         self.policy = policy
         # What contracts at the stop ask for: whether this call is one, by contract (claims.stands_behind).
         self.stops: dict[str, bool | str | None] = {}
+        self.observed: list[dict[str, Any]] = []  # what guards would have refused that only observe
         self.ledger = Ledger(state)
         self.memory = Memory(self.ledger, call.session, policy)
         self.named = ""
@@ -107,12 +108,41 @@ class Remembering:
             data["contracts"] = [contract.id for contract in contracts]
         if untold:
             data["untold"] = True
+        if self.observed:
+            data["observed"] = self.observed
         return self.event(REQUESTED, "", data)
 
     def refused(self, rest: Rest) -> Event:
         data = {"args": self.args(), "why": "quarantine", "route": rest.route, "ticks": rest.ticks,
                 "alternatives": list(rest.alternatives), "contract": rest.contract, "found": rest.found}  # fmt: skip
         return self.event(REFUSED, REFUTED, data)
+
+    def row(self, verdict: Verdict, kind: str) -> dict[str, Any]:
+        """A verdict as it is kept: of private calls without what was found."""
+        row = as_data(verdict, kind, self.memory.key, self.identity)
+        private = ("found", "expected", "subject")
+        return {name: value for name, value in row.items() if not self.private or name not in private}
+
+    def watched(self, verdicts: Sequence[Verdict]) -> None:
+        """Keeps, beside the request, what guards found that only observe."""
+        self.observed = [self.row(each, each.kind) for each in verdicts]
+
+    def barred(self, verdicts: Sequence[Verdict], trials: dict[int, Trial], orders: dict[int, str]) -> None:
+        """Notes that guards kept a call from being made; `trials` and `orders` by the id() of the verdict. A ledger
+        that takes nothing is `trouble`: the call is refused all the same."""
+        rows = [{**self.row(each, each.kind), "order": orders[id(each)]} for each in verdicts]
+        first = verdicts[0]
+        trial = trials.get(id(first))
+        data: dict[str, Any] = {
+            "args": self.args(), "cwd": self.call.cwd, "why": "guard", "contract": first.contract, "verdicts": rows,
+            "kind": first.kind, "order": orders[id(first)], "form": "refused",
+        }  # fmt: skip
+        if trial is not None and trial.budget is not None:
+            data["attempt"] = trial.budget.attempt
+        try:
+            self.ledger.add(self.event(REFUSED, worst([each.state for each in verdicts]), data))
+        except LedgerError as error:
+            self.trouble = error
 
     def resting(self, contracts: Sequence[Contract]) -> Rest | None:
         """The Rest of the call's own tool, or of a shell contract that this command is about."""
@@ -176,11 +206,8 @@ class Remembering:
         rows, route = [], route_of(self.call)
         for number, verdict in enumerate(verdicts):
             trial = trials.get(number)
-            kind = trial.budget.kind if trial and trial.budget else ""
-            row = as_data(verdict, kind, self.memory.key, self.identity)
+            row = self.row(verdict, trial.budget.kind if trial and trial.budget else "")
             row |= {"route": route} if route else {}
-            if self.private:
-                row = {name: value for name, value in row.items() if name not in ("found", "expected", "subject")}
             if number in told:
                 row["order"], row["form"] = told[number]
             rows.append(row)

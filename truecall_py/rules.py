@@ -10,6 +10,7 @@ import warnings
 from truecall_py import places, sites, template
 from truecall_py.codes import problem
 from truecall_py.facts import ROOTS
+from truecall_py.guard_rules import BEFORE
 from truecall_py.settlements import SETTLING
 from truecall_py.structure import near
 from truecall_py.timing import TIMING
@@ -56,7 +57,7 @@ class Subject:
         self.checks: list[tuple[Path, Check]] = [
             (path, check)
             for path, entry in self.entries
-            for check in sites.looks(entry, path)
+            for check in sites.checks_of(entry, path)
         ]
 
     def find(self, code: str, path: Path, message: str, hint: str = "", key: bool = False) -> Problem:
@@ -157,7 +158,7 @@ def match_captured(subject: Subject) -> Iterator[Problem]:
         if path[:2] not in captured or root != "match" or not name or "." in name:
             continue
         if path[2:3] == ("when",):
-            yield subject.find("TC205", path, "`match` is what `when` captures", "use it in `post`")
+            yield subject.find("TC205", path, "`match` is what `when` captures", "use it in `post` or `pre`")
         elif name not in captured[path[:2]]:
             yield subject.find("TC205", path, f"no `runs` pattern in `when` captures {{{name}}}")
 
@@ -336,4 +337,5 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("TC217", python_function),
     *TIMING,
     *SETTLING,
+    *BEFORE,
 )

@@ -77,9 +77,10 @@ def source(entry: dict[str, Any], path: Path) -> Iterator[Check]:
         yield from checks_in(receipt.get("from"), (*path, "receipt", "from"))
 
 
-def looks(entry: dict[str, Any], path: Path) -> Iterator[Check]:
-    """Everything by which a contract looks at the world."""
-    yield from checks_in(entry.get("post"), (*path, "post"))
+def checks_of(entry: dict[str, Any], path: Path = ()) -> Iterator[Check]:
+    """Every check of a contract: after the call, before it, and the look-up of its receipt."""
+    for name in ("post", "pre"):
+        yield from checks_in(entry.get(name), (*path, name))
     yield from source(entry, path)
 
 
@@ -94,7 +95,7 @@ def in_contract(entry: dict[str, Any], path: Path) -> Iterator[Site]:
     yield from in_map(entry, path, contract_fields.FIELDS, "contract")
     if isinstance(entry.get("receipt"), dict):
         yield from in_map(entry["receipt"], (*path, "receipt"), contract_fields.RECEIPT_FIELDS, "receipt")
-    for check in looks(entry, path):
+    for check in checks_of(entry, path):
         yield from in_map(check.params, check.path, module(check.name).FIELDS, check.name)
 
 

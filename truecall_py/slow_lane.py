@@ -131,8 +131,44 @@ def schema(job: dict[str, Any]) -> dict[str, Any]:
         raise Trouble(f"a pattern of the schema is not a regular expression: {error}") from None
     except RecursionError:
         raise Trouble("the schema refers to itself without end, or the value is nested too deeply") from None
-    places = [{"path": error.json_path, "message": error.message[:LONGEST]} for error in errors[:SHOWN]]
-    return {"errors": places, "count": len(errors)}
+    once = {(each.json_path, each.validator if each.validator == "required" else id(each)): each for each in errors}
+    # A misspelt field explains a missing one, and one error tells of all that are missing in one place.
+    errors = sorted(once.values(), key=lambda error: error.validator != "additionalProperties")
+    return {"errors": [schema_error(error) for error in errors[:SHOWN]], "count": len(errors)}
+
+
+def schema_error(error: Any) -> dict[str, Any]:
+    """One error of a schema: where, in jsonschema's words, and the fields and the rule that it is about, each
+    bounded."""
+    told: dict[str, Any] = {"path": error.json_path, "message": error.message[:LONGEST], "keyword": error.validator}
+    held, rules = error.instance, error.schema if isinstance(error.schema, dict) else {}
+    about = ("type", "enum", "const", "pattern", "format", "minimum", "maximum", "minLength", "maxLength", "items",
+             "required", "description")  # fmt: skip
+
+    def brief(rule: Any) -> Any:
+        return {key: rule[key] for key in about if key in rule} if isinstance(rule, dict) else rule
+
+    known: Any = rules.get("properties") if isinstance(rules.get("properties"), dict) else {}
+    if isinstance(held, dict):
+        names = [name for name in error.validator_value if name not in held] if error.validator == "required" else []
+        if error.validator in ("additionalProperties", "unevaluatedProperties"):
+            import re
+
+            patterns: Any = rules.get("patternProperties") or {}
+            unknown = [name for name in held if name not in known]
+            names = [name for name in unknown if not any(re.search(each, name) for each in patterns)]
+        told |= {
+            "names": names[:20], "given": list(held)[:100],
+            "values": {name: bounded_value(held[name]) for name in names[:20] if name in held},
+            "properties": {name: brief(rule) for name, rule in list(known.items())[:60]},
+        }  # fmt: skip
+    return {**told, "value": bounded_value(held), "rule": brief(rules)}
+
+
+def bounded_value(value: Any) -> Any:
+    """A value as it is where it is small, else the beginning of its text."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return value if len(text) <= LONGEST else text[:LONGEST]
 
 
 def read_schema(file: str) -> Any:

@@ -26,18 +26,20 @@ if TYPE_CHECKING:
 
 TRUSTED, CHANGED, DELETED, UNTRUSTED = "trusted", "changed", "deleted", "untrusted"
 FOLDER = "contracts"
+GUARDS = "guards"  # a file in the state folder: while it is there, some trusted contract is asked before calls
 SUFFIX = ".pin"
 LARGEST, LARGEST_CODE = 32 << 20, 256 << 20  # bytes of a contract file or pin, and of a file of code
 GONE = (2, 20)  # ENOENT and ENOTDIR: nothing is there
-DAMAGED, AGAIN = "was trusted, but the pin is damaged", "run: truecall trust"
+LOST = "was trusted, but"
+DAMAGED, AGAIN = f"{LOST} the pin is damaged", "run: truecall trust"
 MALFORMED = (ValueError, LookupError, TypeError, AttributeError)  # what reading damaged data ends with
 
 
 @record(frozen=True)
 class Source:
     """The contracts of one file as they are enforced. `index` is {"tools": {pattern: [numbers]}, "kinds":
-    {kind: [numbers]}, "stop": [numbers], "policy": {}, "ends": [where each contract's line in `lines` ends]};
-    `status` is one of the four above."""
+    {kind: [numbers]}, "stop": [numbers], "guards": [numbers], "policy": {}, "ends": [where each contract's line in
+    `lines` ends]}; `status` is one of the four above."""
 
     path: str
     project: str
@@ -50,16 +52,34 @@ class Source:
         """The contracts whose `tool` or `kind` is this call's; only these are decoded. Raises TrustError."""
         if self.index is None:
             return []
-        numbers: set[int] = set()
         try:
-            for pattern, found in self.index["tools"].items():
-                if pattern == call.tool or (("*" in pattern or "?" in pattern) and fits(pattern, call.tool)):
-                    numbers.update(found)
-            for kind in call.kinds:
-                numbers.update(self.index["kinds"].get(kind, ()))
-            return [self.contract(number) for number in sorted(numbers)]
+            return [self.contract(number) for number in sorted(self.numbers(call))]
         except MALFORMED as error:
             raise TrustError(f"{DAMAGED}: {error}", self.path, AGAIN) from None
+
+    def numbers(self, call: ToolCall) -> set[int]:
+        """The places of those contracts, by the index alone."""
+        index, numbers = self.index or {}, set()
+        for pattern, found in index.get("tools", {}).items():
+            if pattern == call.tool or (("*" in pattern or "?" in pattern) and fits(pattern, call.tool)):
+                numbers.update(found)
+        for kind in call.kinds:
+            numbers.update(index.get("kinds", {}).get(kind, ()))
+        return numbers
+
+    def guards(self, call: ToolCall) -> bool:
+        """Whether one of the contracts that name this call is asked before it, or may be: what was trusted and cannot
+        be read may hold one."""
+        try:
+            wanted = (self.index or {}).get("guards")
+            return self.damaged if not wanted else not self.numbers(call).isdisjoint(wanted)
+        except MALFORMED:
+            return True
+
+    @property
+    def damaged(self) -> bool:
+        """Whether the file was trusted, and nobody can say any more what that meant."""
+        return self.index is None and self.why.startswith(LOST)
 
     def at_stop(self) -> list[Contract]:
         """The contracts that are judged when the agent wants to stop. Raises TrustError."""
@@ -223,7 +243,7 @@ def read_pin(where: str) -> Pin:
     try:
         return Pin(read_bytes(where), where)
     except OSError as error:
-        raise TrustError(f"was trusted, but its pin cannot be read: {error.strerror}", where, AGAIN) from None
+        raise TrustError(f"{LOST} its pin cannot be read: {error.strerror}", where, AGAIN) from None
 
 
 def enforced(pin: Pin, path: str, project: str, status: str, why: str = "") -> Source:
@@ -237,7 +257,7 @@ def enforced(pin: Pin, path: str, project: str, status: str, why: str = "") -> S
         try:
             pin = Pin(str(ask(job, None, 10.0)["pin"]).encode("latin-1"), path)
         except Unverified as error:
-            what = f"was trusted, but this version of truecall cannot compile it: {error.why}"
+            what = f"{LOST} this version of truecall cannot compile it: {error.why}"
             raise TrustError(what, path, AGAIN) from None
     return Source(path, project, status, pin.index, pin.lines, why)
 

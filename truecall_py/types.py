@@ -118,6 +118,7 @@ class ToolCall:
     background: bool = False
     response: Any = ABSENT  # the tool's answer as it came, for harness.render
     notes: tuple[str, ...] = ()  # what the person should know about how the payload was read
+    added: tuple[str, ...] = ()  # names in `args` that were not sent: the neutral ones beside the client's own
 
 
 @record(frozen=True)

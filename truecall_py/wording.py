@@ -79,7 +79,7 @@ def target(call: ToolCall) -> str:
 
 
 # How all that an agent is told begins, so that it can be told from a tool's own answer in a transcript.
-HEADS = ("NOT DONE: ", "NOT CONFIRMED: ", "NOT LOST: ", "NOT FINISHED: ", "NOT RUN: ")
+HEADS = ("NOT DONE: ", "NOT CONFIRMED: ", "NOT LOST: ", "NOT FINISHED: ", "NOT RUN: ", "NOT MADE: ")
 
 
 def headline(verdict: Verdict, delivery: Delivery, call: ToolCall, said: str) -> str:
@@ -339,6 +339,12 @@ DIED = (
     "NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. "
     "Do this now: go on with other work, and tell the user that the result of this call was not verified; "
     "the user can look into it with: truecall doctor. Do not report this step as verified."
+)
+DIED_BEFORE = (
+    "NOT MADE: the call was not run, because truecall, which has to ask its guards before it, could not be run: its "
+    "own program did not end well. Do this now: do not try to get around it; go on with other work, and tell the "
+    "user that the call was not made; the user can look into it with: truecall doctor, or switch it off for a while "
+    "with: truecall off."
 )
 DIED_AT_STOP = (
     "truecall could not run at the stop, because its own program did not end well: tell the user that what was "

@@ -8,8 +8,17 @@ if TYPE_CHECKING:
 
 NAMES = (
     "file_exists", "file_absent", "file_changed", "files", "inside", "value", "parses", "http_status",
-    "command", "result", "schema", "custom", "git", "process", "port", "sqlite", "package", "tests",
+    "command", "result", "schema", "given", "sql", "custom", "git", "process", "port", "sqlite", "package", "tests",
 )  # fmt: skip
+# What a check costs as a guard, cheapest first: the call's own values; files and what the system tells of itself;
+# children, databases, the network.
+STRUCTURE, LOGIC, EXECUTION = STAGES = ("structure", "logic", "execution")
+STAGE = {
+    **dict.fromkeys(("schema", "given", "sql", "result"), STRUCTURE),
+    **dict.fromkeys(("file_exists", "file_absent", "file_changed", "files", "inside", "value", "parses", "process",
+                     "tests"), LOGIC),
+    **dict.fromkeys(("http_status", "command", "custom", "git", "port", "sqlite", "package"), EXECUTION),
+}  # fmt: skip
 
 
 def module(name: str) -> ModuleType:

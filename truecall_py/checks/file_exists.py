@@ -113,7 +113,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             return unverified(expected, f"the folder {world.base} is gone, with all that was in it", "world")
         dangling = world.stat(path, follow=False)
         what = f"a link that points to nothing at {path}" if dangling else f"nothing at {path}"
-        return refuted(expected, what, nearest(path, world), blank=True)
+        return refuted(expected, what, nearest(path, world, call.response is ABSENT), blank=True)
     if not world.spelt_exactly(path):
         return refuted(expected, f"only a differently spelt name at {path}", nearest(path, world))
     if kind != "any" and not KINDS[kind][0](found.st_mode):

@@ -1,5 +1,5 @@
-"""schema: the structured result against a JSON Schema. Never fetches a schema, and never takes an absent
-result, or a schema that says nothing, for a match."""
+"""schema: the arguments, or the structured result, against a JSON Schema. Never fetches a schema, and never takes an
+absent result, or a schema that says nothing, for a match."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from truecall_py.world import World
 
 NAME = "schema"
-SUMMARY = "The tool's structured result has the shape that a JSON Schema describes."
+SUMMARY = "The call's arguments, or the tool's structured result, have the shape that a JSON Schema describes."
 FIELDS = (
     field("schema", "json-schema", "The schema itself, draft 2020-12 unless it names another; or a JSON file."),
     # Of the same kind, so that its content is pinned when the contract is trusted.
     field("file", "json-schema", "A JSON file with the schema, from the contract's folder."),
-    field("path", "text", "Where in the result, e.g. `items.0`; the whole result if left out."),
-)
+    field("path", "text", "Where in it, e.g. `items.0`; all of it if left out."),
+    field("of", "choice", "args or result; default: the result in `post`, the arguments in `pre`.",
+          choices=("args", "result")),
+)  # fmt: skip
 ASSERTS = ("schema", "file")
 EXAMPLES = (
     {
@@ -43,17 +45,31 @@ EXAMPLES = (
         "check": {"file": "schemas/issue.json"},
         "verdict": "refuted",
     },
+    {
+        "title": "an argument that is spelt as the tool does not know it",
+        "args": {"titel": "a"},
+        "check": {"of": "args", "schema": {"properties": {"title": {}}, "additionalProperties": False}},
+        "verdict": "refuted",
+    },
 )
+NAMES = {"args": "the arguments", "result": "the result"}
+
+
+def sent(call: ToolCall) -> dict[str, Any]:
+    """The arguments as the client sent them, without the neutral names beside its own."""
+    return {name: value for name, value in call.args.items() if name not in call.added}
 
 
 def subject(params: dict[str, Any]) -> str:
-    return f"result.{params['path']}" if params.get("path") else "the result"
+    of = params.get("of", "result")
+    return f"{of}.{params['path']}" if params.get("path") else NAMES[of]
 
 
 def expect(params: dict[str, Any]) -> str:
     rules = params.get("schema", params.get("file"))
     which = f"the schema {rules}" if isinstance(rules, str) else "the contract's schema"
-    return f"{subject(params)} is valid by {which}"
+    many = params.get("of") == "args" and not params.get("path")
+    return f"{subject(params)} {'are' if many else 'is'} valid by {which}"
 
 
 def payload_only(params: dict[str, Any]) -> bool:
@@ -68,11 +84,13 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if "file" in params and not isinstance(rules, str):
         raise Unverified("file is the path of a schema; the schema itself goes under schema", "contract")
     expected = expect(params)
-    if call.result is ABSENT:
+    args = params.get("of") == "args"
+    whole = sent(call) if args else call.result
+    if whole is ABSENT:
         raise Unverified("the tool's answer holds no structured result", "tool", expected)
-    value = path_in(call.result, params["path"]) if params.get("path") else call.result
+    value = path_in(whole, params["path"]) if params.get("path") else whole
     if value is ABSENT:
-        return refuted(expected, f"there is nothing at {params['path']} in the result")
+        return refuted(expected, f"there is nothing at {params['path']} in {NAMES['args' if args else 'result']}")
     job: dict[str, object] = {"do": "schema", "value": value, "project": world.project}
     if isinstance(rules, str):
         job["file"] = os.path.join(world.project, rules)
@@ -80,7 +98,11 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         job["schema"] = rules
     found: Any = world.slow(job)
     if not found["errors"]:
-        return verified(expected, f"{subject(params)} is valid")
+        return verified(expected, f"{subject(params)} {'are' if args and not params.get('path') else 'is'} valid")
+    if args:
+        from truecall_py.checks.schema_words import wrong
+
+        return refuted(expected, wrong(found["errors"], found["count"]))
     lines = [f"{error['path']}: {shown_message(error['message'])}" for error in found["errors"]]
     more = found["count"] - len(lines)
     return refuted(expected, "; ".join(lines) + (f"; and {more} more" if more > 0 else ""))

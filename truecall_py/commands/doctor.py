@@ -83,6 +83,8 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
         what = f"the registered commands look for trust in {used}, and `truecall trust` here writes to {here}"
         yield Finding(WARNING, "contracts", what, used, f"truecall trust --state '{used}'")
     yield from enforcement.found(folder, used, NEARLY)
+    clients = {each.harness: hasattr(HARNESSES[each.harness], "BEFORE") for each in found.handlers}
+    yield from enforcement.unguarded(folder, used, clients)
     yield from traces.found(dict.fromkeys(handler.harness for handler in found.handlers), folder, used)
 
 

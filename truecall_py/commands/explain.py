@@ -8,7 +8,7 @@ import time
 import click
 
 from truecall_py.commands import payloads
-from truecall_py.contract import Contract
+from truecall_py.contract import Contract, guards, guards_only
 from truecall_py.engine import applications
 from truecall_py.errors import Unverified
 from truecall_py.facts import Facts
@@ -58,12 +58,18 @@ def why(found: Contract, call: ToolCall, named: bool) -> str:
         about = ", ".join([*plain.get("tool", ()), *(f"kind {kind}" for kind in plain.get("kind", ()))])
         return f"does not apply: it is about {about}"
     world = World(call.start_cwd, found.project, time.monotonic() + DEADLINE)
+    before = call.event == "PreToolUse"
+    if before and not guards(plain):
+        return "is not asked before a call"
+    if not before and guards_only(plain):
+        return "is asked before a call only"
     try:
-        applying = applications(found, call, world)
+        applying = applications(found, call, world, before, before)
     except Unverified as trouble:
         return f"could not be told, because {trouble.why}"
     if isinstance(applying, str):
         return f"does not apply: {quoted(applying, 400)}"
     subjects = [each.file.path if each.file else ", ".join((each.match or {}).values()) for each in applying]
     named_subjects = [subject for subject in subjects if subject]
-    return "applies" + (f" to {quoted(', '.join(named_subjects), 400)}" if named_subjects else "")
+    of = f" to {quoted(', '.join(named_subjects), 400)}" if named_subjects else ""
+    return f"guards it{of.replace(' to ', ': ', 1)}" if before else f"applies{of}"

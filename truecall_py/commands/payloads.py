@@ -8,7 +8,7 @@ import sys
 from truecall_py import places
 from truecall_py.contract import FILE_NAME
 from truecall_py.errors import PayloadError, UsageError
-from truecall_py.library import call_of
+from truecall_py.library import announced_of, call_of
 from truecall_py.pinning import source
 
 TYPE_CHECKING = False
@@ -48,9 +48,10 @@ def read(name: str) -> bytes:
 
 
 def call(name: str, harness: str | None) -> ToolCall | None:
-    """The call that a payload tells of. Raises PayloadError that names the file."""
+    """The call that a payload tells of, or announces. Raises PayloadError that names the file."""
     try:
-        return call_of(read(name), harness)
+        data = read(name)
+        return call_of(data, harness) or announced_of(data, harness)
     except PayloadError as error:
         do = error.do or "a payload is what a harness writes to a hook's standard input: one JSON object a file"
         raise PayloadError(error.what, error.where or name, do) from None

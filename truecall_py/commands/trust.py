@@ -92,6 +92,10 @@ def shown(compiled: Compiled) -> None:
             say(f"    when {path} {describe(matcher)}")
         for line in checks_in(plain["post"]):
             say(f"    {line}")
+        for line in checks_in(plain.get("pre", [])):
+            say(f"    before the call: {line}")
+        for effect in plain.get("requires", ()):
+            say(f"    before the call: the effect {effect} was verified")
     for problem in compiled.warnings:
         say(f"  warning, line {problem.line}: {problem.message}")
     if compiled.pinned:

@@ -51,6 +51,8 @@ def verify(
 
     PAYLOAD is a file, a folder of *.json files, or - for standard input. No trust is needed: you run it.
 
+    Of a call that is only announced (PreToolUse) its guards are judged: refuted is one that they refuse.
+
     Exit codes: 0 all verified or none applied, 1 refuted, 2 wrong usage, 3 could not verify.
     """
     from truecall_py.commands import verify_report

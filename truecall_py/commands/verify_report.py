@@ -62,6 +62,7 @@ def one(out: Console, result: Judged) -> None:
         shown(out, verdict)
     if judgement.correction:
         how = "in place of the tool's output" if judgement.correction.replace else "beside the tool's output"
+        how = "and the call is not made" if call.event == "PreToolUse" else how
         title = f"the agent reads, {how}"
         out.print(Panel(Text(judgement.correction.text), title=title, title_align="left", border_style="red"))
     for notice in judgement.notices:

@@ -38,7 +38,7 @@ STATIC = {
     "PostToolUse": "block",
     "PostToolUseFailure": "block",
     "PostToolBatch": "context",
-    "PreToolUse": "context",
+    "PreToolUse": "guard",
     "Stop": "stop",
     "SubagentStop": "stop",
 }
@@ -95,7 +95,8 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=event,
         tool=tool,
         kinds=frozenset((what,)),
-        args=neutral(args),
+        args=(named := neutral(args)),
+        added=tuple(name for name in named if name not in args),
         files=files(tool, what, args, about, cwd),
         result=ABSENT if failed else result,
         is_error=is_error,
@@ -243,6 +244,15 @@ def refuse(event: str, reason: str, notices: tuple[str, ...]) -> Reply:
     from truecall_py.wire import dumps
 
     inside = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
+    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
+    return Reply(dumps({**answer, "hookSpecificOutput": inside}))
+
+
+def ask(event: str, reason: str, notices: tuple[str, ...]) -> Reply:
+    """The answer that leaves a call to the person; where there is none, the client itself refuses it."""
+    from truecall_py.wire import dumps
+
+    inside = {"hookEventName": event, "permissionDecision": "ask", "permissionDecisionReason": reason}
     answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
     return Reply(dumps({**answer, "hookSpecificOutput": inside}))
 

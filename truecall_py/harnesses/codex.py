@@ -27,7 +27,7 @@ KNOWN = frozenset((
     "PreCompact", "PostCompact", "SessionEnd", "Interrupt",
 ))  # fmt: skip
 KINDS = {"Bash": "shell", "view_image": "read", "list_mcp_resources": "read", "read_mcp_resource": "read"}
-STATIC = {"PostToolUse": "context", "PreToolUse": "context", "Stop": "stop", "SubagentStop": "stop"}
+STATIC = {"PostToolUse": "context", "PreToolUse": "guard", "Stop": "stop", "SubagentStop": "stop"}
 REGISTRATION = Registration(
     client="Codex",
     events=("PostToolUse", "PreToolUse", "PermissionRequest", "Stop", "SubagentStop"),
@@ -79,7 +79,8 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=event,
         tool=tool,
         kinds=what,
-        args=neutral(args, changed),
+        args=(named := neutral(args, changed)),
+        added=tuple(name for name in named if name not in args),
         files=changed,
         result=result,
         is_error=is_error,

@@ -27,7 +27,8 @@ def asked(event: object, tool: object, args: object) -> tuple[str, dict[str, Any
 
 def unanswered(call: ToolCall, event: str) -> ToolCall:
     """A call as it is before it is made, when nobody has said anything of it."""
-    unsaid = {"event": event, "reported": UNKNOWN, "exit_code": None, "transcript": None, "duration": None}
+    unsaid = {"event": event, "reported": UNKNOWN, "exit_code": None, "transcript": None, "duration": None,
+              "result": ABSENT, "text": None, "is_error": None, "response": ABSENT}  # fmt: skip
     return ToolCall(**{**call.__dict__, **unsaid})
 
 

@@ -32,6 +32,8 @@ ORDERS = {
     policy.WAIT_AGAIN: "to wait, and then to make the same call again", policy.FIX_AGAIN: "to fix it, and then again",
     policy.MEND_FORM: "to mend the arguments", policy.PICK: "to pick one of the candidates",
     policy.REPLAN: "to plan anew: it is not there",
+    policy.REQUIRED: "to bring about first what it requires",
+    policy.GUARDED: "to see first that what is expected holds",
     policy.HAND_OVER: "to stop this step and hand it to the user",
     policy.LOOK_UP: "to look up what became of it, and not to make it again",
     policy.ACCEPTED: "not to make it again: it is accepted and not finished",

@@ -1,0 +1,110 @@
+"""sql: what is certainly without a WHERE, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from truecall_py.checks import sql
+from truecall_py.checks.sql_text import sweeping
+from truecall_py.errors import Unverified
+from truecall_py.types import REFUTED, VERIFIED, ToolCall
+from truecall_py.world import World
+
+SWEEPS = (
+    "DELETE FROM users",
+    "delete from users;",
+    "DELETE FROM users RETURNING id",
+    "DELETE FROM users /* WHERE id = 1 */",
+    "DELETE FROM users -- WHERE id = 1",
+    "DELETE FROM users -- WHERE id = 1\n",
+    "UPDATE users SET name = 'x where y'",
+    'UPDATE "where" SET a = 1',
+    "UPDATE users SET a = 1, b = (SELECT c FROM d WHERE e = 1)",
+    "SELECT 1; DELETE FROM users",
+    "BEGIN; DELETE FROM users; COMMIT",
+    "BEGIN TRANSACTION; UPDATE t SET a = 1; COMMIT;",
+    "WITH x AS (SELECT 1 WHERE true) DELETE FROM users",
+    "WITH gone AS (DELETE FROM users RETURNING *) SELECT * FROM gone WHERE id = 1",
+    "DELETE FROM users USING other",
+    "UPDATE users SET note = $$it's WHERE$$",
+    "UPDATE users SET a = 'it''s' || ' WHERE '",
+)
+NOT = (
+    "DELETE FROM users WHERE id = 1",
+    "delete from users\nwhere id in (1, 2)",
+    "UPDATE users SET a = 1 WHERE CURRENT OF c",
+    "UPDATE a JOIN b ON a.id = b.id SET a.x = 1",
+    "DELETE FROM users LIMIT 10",
+    "UPDATE TOP (5) users SET a = 1",
+    "SELECT * FROM users FOR UPDATE",
+    "INSERT INTO t VALUES (1) ON CONFLICT (id) DO UPDATE SET a = 1",
+    "INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1",
+    "CREATE TABLE t (id int REFERENCES u ON DELETE CASCADE ON UPDATE SET NULL)",
+    "CREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM b; UPDATE c SET d = 1; END;",
+    "CREATE FUNCTION f() RETURNS void AS $$ DELETE FROM users $$ LANGUAGE sql",
+    "DO $$ BEGIN DELETE FROM users; END $$",
+    "BEGIN; DELETE FROM users; ROLLBACK",
+    "EXPLAIN DELETE FROM users",
+    "EXPLAIN ANALYZE DELETE FROM users",
+    "GRANT DELETE ON users TO app",
+    "MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE",
+    "SELECT 'DELETE FROM users'",
+    "-- DELETE FROM users",
+    "UPDATE t SET a = 5--1 WHERE id = 3",
+    "UPDATE t SET a = 'it\\'s' WHERE id = 3",
+    "DELETE FROM t /*! WHERE id = 1 */",
+    "UPDATE t SET a = 1 # WHERE id = 2",
+    "DELETE FROM 'unclosed",
+    "DELETE FROM users)",
+    "WITH x AS " + "(" * 100_000 + ")" * 100_000 + " DELETE FROM users",
+    "DELETE",
+    "UPDATE STATISTICS t",
+    "update the settings, so that the dark mode is set",
+    "update dark mode set",
+    "\\i file.sql",
+    ".read file.sql",
+    "DELIMITER //\nDELETE FROM t//",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", SWEEPS)
+def test_what_certainly_sweeps(text):
+    """A DELETE or UPDATE whose own words leave no row out."""
+    assert len(sweeping(text)) == 1
+
+
+@pytest.mark.parametrize("text", NOT)
+def test_what_does_not_or_not_for_certain(text):
+    """Whatever is bounded, only named, rolled back, or read differently by some database."""
+    assert sweeping(text) == []
+
+
+@given(st.text(alphabet="DELETE FROM UPDATE SET WHERE'\"`$;()-*/#\\ \n=1a", max_size=60))
+@settings(max_examples=300, deadline=None)
+def test_no_text_makes_it_fail(text):
+    """Whatever is sent, it is read without an error."""
+    assert all(each.upper().startswith(("DELETE", "UPDATE", "WITH")) for each in sweeping(text))
+
+
+@pytest.mark.parametrize(("text", "kinds", "state"), [
+    ("select 1; SELECT 2", ["select"], VERIFIED),
+    ("EXPLAIN SELECT 1", ["select", "explain"], VERIFIED),
+    ("EXPLAIN ANALYZE DELETE FROM a WHERE b", ["select", "explain"], REFUTED),
+    ("(SELECT 1) UNION (SELECT 2)", ["select"], VERIFIED),
+    ("PRAGMA journal_mode=OFF", ["select"], REFUTED),
+    ("SELECT 1; DROP TABLE a", ["select"], REFUTED),
+])  # fmt: skip
+def test_only_some_kinds(text, kinds, state):
+    """By the first word of each statement, and by what a WITH or an EXPLAIN ANALYZE changes on the way."""
+    call = ToolCall("claude-code", "PreToolUse", "mcp__a__b", frozenset({"mcp"}), {})
+    assert sql.run({"text": text, "only": kinds}, call, World()).state == state
+
+
+def test_a_body_is_no_kind():
+    """What runs in a block cannot be told by its words."""
+    call = ToolCall("claude-code", "PreToolUse", "mcp__a__b", frozenset({"mcp"}), {})
+    with pytest.raises(Unverified):
+        sql.run({"text": "DO $$ x $$", "only": ["select"]}, call, World())

@@ -1,0 +1,79 @@
+"""sql: what a text of SQL would do, by its words alone. Asks no database, and never calls a statement sweeping that
+some database might read otherwise."""
+
+from __future__ import annotations
+
+from truecall_py.checks.outcomes import refuted, verified
+from truecall_py.checks.sql_text import Unsure, balanced, kinds, statements, sweeping
+from truecall_py.errors import Unverified
+from truecall_py.fields import field
+from truecall_py.matchers import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.types import Outcome, ToolCall
+    from truecall_py.world import World
+
+NAME = "sql"
+SUMMARY = "A text of SQL holds no DELETE or UPDATE without a WHERE, or only statements of some kinds."
+FIELDS = (
+    field("text", "text", "The SQL.", required=True, templated=True),
+    field("sweeping", "choice", "refused: no DELETE or UPDATE that certainly reaches every row of its table.",
+          choices=("refused",)),
+    field("only", "texts", "The kinds of statements that it may hold, by their first word, e.g. select."),
+)  # fmt: skip
+ASSERTS = ("sweeping", "only")
+EXAMPLES = (
+    {
+        "title": "one row is deleted",
+        "check": {"text": "DELETE FROM users WHERE id = 7", "sweeping": "refused"},
+        "verdict": "verified",
+    },
+    {
+        "title": "every row is deleted, since the condition is a comment",
+        "check": {"text": "DELETE FROM users -- WHERE id = 7", "sweeping": "refused"},
+        "verdict": "refuted",
+    },
+    {
+        "title": "a query that changes rows on the way",
+        "check": {"text": "WITH gone AS (DELETE FROM a RETURNING *) SELECT * FROM gone", "only": ["select"]},
+        "verdict": "refuted",
+    },
+)
+
+
+def payload_only(params: dict[str, Any]) -> bool:
+    """It looks at the text alone."""
+    return True
+
+
+def expect(params: dict[str, Any]) -> str:
+    words = []
+    if params.get("sweeping"):
+        words.append("no DELETE or UPDATE without a WHERE")
+    if params.get("only"):
+        words.append(f"only {', '.join(word.upper() for word in params['only'])}")
+    return f"SQL with {' and '.join(words)}"
+
+
+def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    expected, text = expect(params), params["text"]
+    if params.get("sweeping"):
+        found = sweeping(text)
+        if found:
+            more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+            return refuted(expected, f"{shown(found[0])} would reach every row of its table{more}")
+    if params.get("only"):
+        allowed = {word.upper() for word in params["only"]}
+        try:
+            every = statements(text)
+            for each in every:
+                balanced(each.words)
+            told = sorted({kind for each in every for kind in kinds(each)} - allowed)
+        except Unsure as why:
+            raise Unverified(f"the SQL cannot be read for certain: {why}", "tool", expected) from None
+        if told:
+            return refuted(expected, f"{', '.join(told)} in {shown(text)}")
+    return verified(expected, "nothing else in it")

@@ -1,0 +1,217 @@
+"""Reads SQL as far as a guard needs it: statements, their kinds, and whether a DELETE or UPDATE has a WHERE of its
+own. Runs nothing and knows no database. What the dialects read differently is never told for certain."""
+
+from __future__ import annotations
+
+from truecall_py.records import record
+
+LARGEST, DEEPEST = 1 << 20, 100  # letters that are read, and parentheses in each other
+DML = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "VALUES", "TABLE")
+CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
+SWEEPS = ("DELETE", "UPDATE")
+# What makes rows fewer without a WHERE, in one dialect or another.
+BOUNDED = ("WHERE", "LIMIT", "JOIN", "TOP", "FETCH", "CURRENT")
+# A body of statements follows, which is not run now or not for certain.
+BODIES = ("TRIGGER", "FUNCTION", "PROCEDURE", "EVENT", "PACKAGE", "RULE", "TASK")
+BLOCKS = ("DECLARE", "IF", "WHILE", "LOOP", "FOR", "CASE", "DO", "DELIMITER", "PREPARE", "EXECUTE", "CALL", "COPY")
+
+
+class Unsure(Exception):
+    """The text cannot be read in only one way."""
+
+
+@record(frozen=True)
+class Statement:
+    """One statement: its words (upper case; "(" and ")" among them) and its text without comments, for people."""
+
+    words: tuple[str, ...]
+    text: str
+
+
+def statements(text: str) -> list[Statement]:
+    """The statements of a text. Raises Unsure."""
+    if len(text) > LARGEST or "\0" in text:
+        raise Unsure("it is too long")
+    found: list[Statement] = []
+    words: list[str] = []
+    plain: list[str] = []
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if char.isspace():
+            plain.append(" ")
+            at += 1
+        elif text.startswith("--", at):
+            if text[at + 2 : at + 3] not in ("", " ", "\t", "\n", "\r", "-"):
+                raise Unsure("`--` begins a comment in some databases only")
+            at = line_end(text, at)
+        elif text.startswith("/*", at):
+            end = text.find("*/", at + 2)
+            if end < 0 or text[at + 2 : at + 3] in ("!", "+") or "/*" in text[at + 2 : end]:
+                raise Unsure("a comment that some databases run or nest")
+            at = end + 2
+            plain.append(" ")
+        elif char in "'\"`":
+            end = quote_end(text, at)
+            words.append("'")
+            plain.append(text[at:end])
+            at = end
+        elif char == "$" and (end := dollar_end(text, at)):
+            words.append("'")
+            plain.append(text[at:end])
+            at = end
+        elif char.isalpha() or char == "_":
+            end = at
+            while end < len(text) and (text[end].isalnum() or text[end] in "_$"):
+                end += 1
+            words.append(text[at:end].upper())
+            plain.append(text[at:end])
+            at = end
+        elif char == ";":
+            found.append(Statement(tuple(words), "".join(plain)))
+            words, plain = [], []
+            at += 1
+        elif char in "\\#" or (char == "." and not words and not "".join(plain).strip()):
+            raise Unsure("a command of a client, or a comment of one database only")
+        else:
+            words.append(char if char in "()" else "?")
+            plain.append(char)
+            at += 1
+    found.append(Statement(tuple(words), "".join(plain)))
+    return [each for each in found if each.words]
+
+
+def line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def quote_end(text: str, at: int) -> int:
+    """Where a quoted piece ends; one whose quote is doubled goes on. Raises Unsure for a backslash before a quote,
+    which only some databases read as part of the text, and for a quote that is never closed."""
+    quote, here = text[at], at + 1
+    while True:
+        end = text.find(quote, here)
+        if end < 0:
+            raise Unsure("a quote is not closed")
+        if text[end - 1] == "\\" and end > at + 1:
+            raise Unsure("a backslash before a quote")
+        if text[end + 1 : end + 2] != quote:
+            return end + 1
+        here = end + 2
+
+
+def dollar_end(text: str, at: int) -> int:
+    """Where a text in dollar quotes (`$$`, `$tag$`) ends, 0 where none begins. Raises Unsure."""
+    end = text.find("$", at + 1)
+    tag = text[at : end + 1] if end > 0 else ""
+    if not tag or not all(char.isalnum() or char == "_" for char in tag[1:-1]) or tag[1:2].isdigit():
+        return 0
+    close = text.find(tag, end + 1)
+    if close < 0:
+        raise Unsure("a dollar quote is not closed")
+    return close + len(tag)
+
+
+def kinds(statement: Statement) -> set[str]:
+    """What a statement does, by its words: of WITH what follows it, with what it changes on the way; EXPLAIN ANALYZE
+    does what it explains. Raises Unsure."""
+    words = statement.words
+    first = words[0]
+    if first in BLOCKS or (first in ("BEGIN", "CREATE", "ALTER") and any(word in BODIES for word in words)):
+        raise Unsure("a body of statements")
+    if first == "WITH":
+        main = next((word for word in outer(words) if word in DML), "")
+        if not main:
+            raise Unsure("a WITH without a statement")
+        return {main, *(part[0] for part in groups(words) if part and part[0] in CHANGES)}
+    if first in ("EXPLAIN", "DESCRIBE", "DESC", "ANALYZE", "PROFILE"):
+        return {"EXPLAIN", *(word for word in words if word in CHANGES and "ANALYZE" in words)}
+    if first == "(":
+        return {next((word for word in words if word != "("), "")}
+    return {first}
+
+
+def sweeping(text: str) -> list[str]:
+    """The statements that certainly change or delete every row of a table, as they are written. Nothing where that is
+    not certain: a transaction that is rolled back, a body of statements, a text that dialects read differently."""
+    try:
+        every = statements(text)
+        begun = [each for each in every if each.words[0] in BLOCKS or bodies(each.words)]
+        if begun or any(each.words[0] == "ROLLBACK" for each in every):
+            return []
+        found: list[str] = []
+        for each in every:
+            balanced(each.words)
+            if any(bare(part) for part in parts(each.words)):
+                found.append(" ".join(each.text.split()))
+        return found
+    except Unsure:
+        return []
+
+
+def bodies(words: tuple[str, ...]) -> bool:
+    """Whether statements follow that belong to this one."""
+    if words[0] in ("CREATE", "ALTER") and any(word in BODIES for word in words):
+        return True
+    return words[0] == "BEGIN" and words[1:2] not in ((), ("TRANSACTION",), ("WORK",), ("IMMEDIATE",), ("EXCLUSIVE",),
+                                                      ("DEFERRED",), ("TRAN",))  # fmt: skip
+
+
+def parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """What of a statement may sweep: itself, or of a WITH what it does in the end and on the way."""
+    if words[0] in SWEEPS:
+        return [words]
+    if words[0] != "WITH":
+        return []
+    level = outer(words)
+    start = next((number for number, word in enumerate(level) if word in DML), len(level))
+    main = level[start:]
+    inner = [part for part in groups(words) if part[:1] and part[0] in SWEEPS]
+    return [*([main] if main[:1] and main[0] in SWEEPS else []), *inner]
+
+
+def bare(words: tuple[str, ...]) -> bool:
+    """Whether a DELETE or UPDATE has nothing that leaves rows out."""
+    level = outer(words)
+    if words[0] == "DELETE":
+        whole = level[1:2] == ("FROM",) and len(level) > 2
+    else:  # UPDATE table [AS alias] SET column =
+        at = level.index("SET") if "SET" in level[2:9] else 0
+        whole = at > 1 and "?" in level[at + 2 : at + 5]
+    return whole and not any(word in BOUNDED for word in level)
+
+
+def outer(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words that stand in no parentheses."""
+    depth, found = 0, []
+    for word in words:
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if depth == 0 and word != ")":
+            found.append(word)
+    return tuple(found)
+
+
+def groups(words: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """What stands in each pair of parentheses, with what is inside of it."""
+    starts: list[int] = []
+    found = []
+    for number, word in enumerate(words):
+        if word == "(":
+            starts.append(number + 1)
+        elif word == ")" and starts:
+            found.append(words[starts.pop() : number])
+    return found
+
+
+def balanced(words: tuple[str, ...]) -> None:
+    """Raises Unsure where parentheses do not close, or are too many in each other."""
+    depth = 0
+    for word in words:
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if depth < 0:
+            raise Unsure("a parenthesis closes nothing")
+        if depth > DEEPEST:
+            raise Unsure("it is nested too deeply")
+    if depth:
+        raise Unsure("a parenthesis is not closed")
