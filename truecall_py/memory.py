@@ -82,13 +82,13 @@ def turn_of(call: ToolCall) -> str:
 def without_noise(call: ToolCall) -> dict[str, Any]:
     """The arguments as they count: a long text by its digest; of a command, blanks made one and what says nothing
     left out. To any other tool a description may be all there is, and a blank may count."""
-    from truecall_py.digest import sha256
+    from truecall_py.digest import fingerprint
 
     found = {}
     shell = "shell" in call.kinds
     for name, value in call.args.items():
         if isinstance(value, str) and len(value) > LONG:
-            value = sha256(value.encode("utf-8", "replace"))
+            value = fingerprint(value.encode("utf-8", "replace"))
         elif isinstance(value, str) and shell:
             value = " ".join(value.split())
         if not shell or name not in NOISE:
