@@ -112,6 +112,9 @@ def test_explain_says_how_a_call_was_understood_and_why_contracts_do_not_apply(c
     captured.write("cat.json", json.dumps(captured.bash("cat Makefile")))
     done = captured.command("explain", "cat.json")
     assert "never-here: does not apply: when: args.command" in done.stdout and "exit_code  0" in done.stdout
+    captured.write("truecall.yaml", "version: 1\ncontracts:\n  - id: green\n    event: stop\n"
+                   "    post: {command: {run: [make, test]}}\n")  # fmt: skip
+    assert "green: is judged when the agent wants to stop" in captured.command("explain", "cat.json").stdout
 
 
 def test_errors_say_what_where_and_what_to_do(captured: Any) -> None:

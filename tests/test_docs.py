@@ -1,7 +1,9 @@
 """What the documents say is run: contracts in them are linted, commands exist, links lead somewhere."""
 
+import json
 import os
 import re
+from typing import Any
 
 import pytest
 
@@ -58,3 +60,17 @@ def test_the_readme_shows_the_correction_as_it_is() -> None:
         judgement = truecall_py.judge(call, os.path.join(folder, "truecall.yaml"))
     assert judgement.correction is not None
     assert judgement.correction.text.replace(folder, "/home/you/app") == shown.rstrip("\n")
+
+
+@pytest.mark.parametrize("harness", ["claude-code", "codex"])
+def test_what_is_shown_to_paste_is_what_install_writes(harness: str) -> None:
+    """The registrations in the README are for every event, and wait as long."""
+    with open(os.path.join(ROOT, "install", f"{harness}.json"), encoding="utf-8") as file:
+        written = json.load(file)["hooks"]
+    shown = next(made["hooks"] for made in (json.loads(body) for _, body in blocks("json")) if harness in str(made))
+    assert {name: entry(each) for name, each in shown.items()} == {name: entry(each) for name, each in written.items()}
+
+
+def entry(groups: list[dict[str, Any]]) -> tuple[Any, ...]:
+    (hook,) = groups[0]["hooks"]
+    return hook["type"], hook["command"].partition(" --state")[0], hook["timeout"]

@@ -656,3 +656,13 @@ def test_a_draft_of_a_killed_install_is_told(healthy: Any) -> None:
     assert os.path.exists(mine)
     run(healthy, "uninstall", "claude-code")
     assert not os.path.exists(mine) and os.path.exists(other)
+
+
+def test_a_switch_is_not_a_broken_registration(healthy: Any) -> None:
+    """While a person has switched truecall off, that is what is said, with how to end it, and nothing of installing."""
+    run(healthy, "install", "claude-code")
+    run(healthy, "off", "--for", "1h")
+    wrong = said(doctor(healthy, code=1), "error")
+    assert "switched off until" in wrong and "truecall on" in wrong and "install" not in wrong
+    run(healthy, "on")
+    assert not said(doctor(healthy), "error")

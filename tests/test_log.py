@@ -59,7 +59,20 @@ def test_calls_are_chosen_by_what_they_are(told: Any) -> None:
     assert names(told, "--since", "20m") == ["lie-3", "runs", "rests"]
     at = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - 900))
     assert names(told, "--since", at) == ["lie-3", "runs"]
-    assert ran(told, "log", "--session", "none") == "no call fits\n"
+    assert ran(told, "log", "--session", "s1", "--state", "running") == "no call fits\n"
+
+
+def test_a_session_is_named_by_its_beginning(project: Any) -> None:
+    """One that nobody knows is said to be unknown, never to be without fault; one of several is asked about."""
+    ledger = Ledger(project.state)
+    for session in ("9f1c02ce-1", "9f1c02ce-2", "77aa-1"):
+        ledger.add(Event(session, "c", ENDED, time.time(), "claude-code", state="refuted",
+                         data={"verdicts": [verdict("refuted")], "form": "replace", "reported": "success"}))  # fmt: skip
+    ledger.close()
+    for argv in (("log",), ("log", "c"), ("last",), ("export",), ("report", "-o", "-")):
+        assert "77aa-1" in ran(project, *argv, "--session", "77")
+        assert "no session 'none'" in ran(project, *argv, "--session", "none", code=2)
+        assert "2 sessions begin with '9f1c'" in ran(project, *argv, "--session", "9f1c", code=2)
 
 
 def test_one_call_in_full(told: Any) -> None:
@@ -147,7 +160,7 @@ def test_pruning_is_for_a_person_that_agrees(told: Any) -> None:
     assert all(word in refused for word in REFUSAL)
     assert len(names(told)) == 12
     assert ran(told, "log", "--prune", "5m", "--yes") == "forgotten: 1 session, 8 events\n"
-    assert names(told, "--session", "s2") == [] and len(names(told)) == 8
+    assert "no session 's2'" in ran(told, "log", "--session", "s2", code=2) and len(names(told)) == 8
     ran(told, "log", "--prune", "1s", "--yes", "--person", env={"CLAUDECODE": "1"})
     assert names(told) == []
 
@@ -162,7 +175,7 @@ def test_last_is_the_newest_that_stopped_the_agent(told: Any) -> None:
     call(ledger, "watched", verdict("refuted", mode="observe"), at=1, form="observe")
     ledger.close()
     assert "lie-3  refuted" in ran(told, "last")
-    assert ran(told, "last", "--session", "none") == "nothing was refuted, refused or left unverified\n"
+    assert "no session 'none'" in ran(told, "last", "--session", "none", code=2)
 
 
 def kept_call(project: Any, args: dict[str, Any], **more: Any) -> None:

@@ -656,6 +656,18 @@ def test_a_refused_call_costs_an_attempt(project, harness):
     assert "The refuted attempts that this session may have (4) are used up" in story.call("e")[1].text
 
 
+def test_who_has_no_attempts_left_hears_so_where_it_is_refused(project, harness):
+    """A refusal names other ways only while the session has attempts for them; else the agent is to stop and tell."""
+    more = "    alternatives: [mcp__files__write_file]\npolicy: {session: 4, quarantine: {after: 2, ticks: 9}}\n"
+    project.trust(LIES + more)
+    story = Story(project, harness)
+    story.call("a")
+    story.call("b")
+    said = [story.call(name)[0].json["hookSpecificOutput"]["permissionDecisionReason"] for name in "cde"]
+    assert all("use mcp__files__write_file" in each and "used up" not in each for each in said[:2])
+    assert "stop this step" in said[2] and "used up" in said[2] and "write_file" not in said[2]
+
+
 def test_waiting_may_be_raised_to_five(project):
     """And no further: an agent that waits and asks again for ever is no use to anybody."""
     for retries, code in ((5, 0), (6, 1)):

@@ -205,7 +205,7 @@ def test_since_and_session_choose(project: Any) -> None:
     assert "2 sessions, 2 calls, 1 of them judged" in written(project, "--since", "15m").text
     assert "No call was told of." in written(project, "--since", "1s").text
     done = project.command("report", "--session", "nobody")
-    assert done.returncode == 2 and "knows no call of session 'nobody'" in done.stderr
+    assert done.returncode == 2 and "knows no session 'nobody'" in done.stderr
 
 
 def test_what_followed_is_followed_to_its_end(tmp_path: Any) -> None:

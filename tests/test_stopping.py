@@ -670,15 +670,54 @@ def test_what_must_hold_at_the_end(project, turn):
     elsewhere = project.folder("elsewhere")
     text = reason(turn.stop(cwd=elsewhere))
     assert "contract built (truecall.yaml:3)" in text and "run make" in text
+    assert "Do this now: bring about what must hold at the end of a turn: built" in text and "claims" not in text
     project.write("done.txt", "")
     assert silent(turn.stop())
+
+
+def test_a_person_sees_why_an_agent_was_held(project, turn):
+    """`truecall last` and `truecall log` tell of a stop that held the agent, with its evidence, without a call too."""
+    project.trust(AT_STOP)
+    turn.told(turn.bash("ls"))
+    reason(turn.stop())
+    told = project.command("last")
+    assert told.returncode == 0 and told.stdout.splitlines()[1] == "held at the stop"
+    assert "refuted    built" in told.stdout and "test -e done.txt" in told.stdout
+    again = project.command("last", "--again")
+    assert again.returncode == 3 and "when the agent stops next" in again.stdout
+    listed = project.command("log").stdout.splitlines()
+    assert "held        at the stop: built" in listed[1] and "Bash" in listed[2]
+    assert "held" not in project.command("log", "--tool", "Bash").stdout
+    turn.stop(active=True)
+    assert project.command("log").stdout.count("at the stop") == 1
+    page = project.command("report", "-o", "-").stdout
+    assert page.count("The agent stopped") == 2
+
+
+def test_a_private_contract_keeps_no_evidence_of_a_stop(project, turn):
+    """With `store: none` its name and its verdict are kept, and nothing of what was found."""
+    project.trust(AT_STOP + "    store: none\n")
+    reason(turn.stop())
+    kept = str([each.data for each in events(project, STOP)])
+    assert "built" in kept and "done.txt" not in kept
+
+
+def test_a_call_that_held_the_agent_can_be_judged_again(project, turn):
+    """Where a call stood open, it is shown below the stop, and --again judges it."""
+    project.trust(TWO)
+    turn.save()
+    reason(turn.stop())
+    told = project.command("last", "--again")
+    assert told.returncode == 1 and "open       note-saved: refuted, call toolu_01" in told.stdout
+    assert "toolu_01  refuted" in told.stdout and "again: refuted note-saved" in told.stdout
 
 
 def test_a_claim_that_is_looked_into(project, turn):
     """With `post`, the claim is judged by what is there."""
     project.trust(AT_STOP + "    claims: [built]\n")
     assert silent(turn.stop("Nothing to do."))
-    assert "done.txt" in reason(turn.stop("It is built."))
+    text = reason(turn.stop("It is built."))
+    assert "done.txt" in text and "make what your last message claims true" in text and "bring about" not in text
     project.write("done.txt", "")
     assert silent(turn.stop("It is built."))
 

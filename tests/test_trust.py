@@ -173,6 +173,26 @@ def test_at_a_terminal_the_person_is_asked(project, answer, code):
     assert "Traceback" not in seen
 
 
+def test_all_that_binds_an_agent_is_shown(project):
+    """What holds it at the stop, what it is told to do, and the policy: a person pins nothing unseen."""
+    project.write("truecall.yaml", """\
+version: 1
+policy: {session: 99, quarantine: {after: 0}}
+contracts:
+  - id: tests-run
+    event: stop
+    claims: ["tests? pass"]
+    kind: shell
+    remedy: run the tests
+    alternatives: [mcp__ci__run]
+""")
+    done = project.command("trust", "--yes")
+    assert done.returncode == 0, done
+    assert "tests-run: at the stop, about kind shell" in done.stdout and "holds tests? pass" in done.stdout
+    assert "remedy: run the tests" in done.stdout and "mcp__ci__run" in done.stdout
+    assert '"session": 99' in done.stdout and '"after": 0' in done.stdout
+
+
 @pytest.mark.parametrize("mark", AGENT_MARKS)
 def test_an_agent_is_refused(project, mark):
     """Where an agent's environment shows, nothing is trusted or taken back unless told that a person is there."""

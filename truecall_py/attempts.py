@@ -123,6 +123,13 @@ def trial(memory: Memory, call: ToolCall, verdict: Verdict, said: str, text: str
     return Trial(budget, changed(call, mine, earlier, edited), history(counted, earlier))
 
 
+def used_up(memory: Memory, call: ToolCall) -> bool:
+    """Whether the session has spent all its attempts before this call. Raises LedgerError."""
+    events = memory.before(call)
+    batches = [each.id for each in events if each.event == BATCH]
+    return spent(tries(events), events, batches) >= int(memory.policy.get("session", budgets.SESSION))
+
+
 def of(past: Sequence[Try], identity: str) -> list[Try]:
     return [each for each in past if each.event is not None and each.event.identity == identity]
 

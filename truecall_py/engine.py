@@ -228,10 +228,11 @@ def verdict(
         subject = ", ".join(value[:200] for name, value in application.match.items() if name != "directory")
     said = ABSENT if state == VERIFIED else reported(call, world)
     about = () if application is None else effect(contract, call, world, application)
+    marks = bool(plain.get("claims")), plain.get("store") == "none"
     return Verdict(
         contract.id, state, claim(state, str(said)), outcomes, contract.source, plain.get("mode", "enforce"),
         plain.get("repeat", ""), plain.get("remedy", ""), tuple(plain.get("alternatives", ())), cause, subject,
-        world.now() - began, plain.get("class", ""), plain.get("grants", ""), contract.file, about,
+        world.now() - began, plain.get("class", ""), plain.get("grants", ""), contract.file, about, *marks,
     )  # fmt: skip
 
 

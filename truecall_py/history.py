@@ -5,15 +5,46 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.ledger import FILE, Ledger, column
+from truecall_py.errors import UsageError
+from truecall_py.ledger import FILE, SELECT, STOP, Kept, Ledger, column
+from truecall_py.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from truecall_py.ledger import Event
 
 # What belongs to a call, and so is listed as one.
 OF_CALLS = "event IN ('requested', 'ended', 'refused', 'judged', 'settled')"
+LAST = chr(0x10FFFF)  # behind every letter
 PAGES = 250  # given back to the file system at a time
+
+
+@record(frozen=True)
+class Stopped:
+    """A stop of an agent, and the verdicts of what was judged at it, as the ledger keeps them (memory.as_data)."""
+
+    event: Event
+    verdicts: tuple[dict[str, Any], ...]
+
+    @property
+    def held(self) -> bool:
+        return bool(self.event.data.get("held"))
+
+    @property
+    def opened(self) -> list[list[Any]]:
+        """(call, contract, state) of what stood open."""
+        told = self.event.data.get("open")
+        return [each for each in told if isinstance(each, list) and len(each) == 3] if isinstance(told, list) else []
+
+    @property
+    def contracts(self) -> list[str]:
+        """The contracts because of which it was as it was, each once."""
+        told = self.event.data.get("claims")
+        judged = [each[0] for each in told if isinstance(each, list) and each] if isinstance(told, list) else []
+        return list(dict.fromkeys(map(str, [*(each[1] for each in self.opened), *judged])))
 
 
 def opened(state: str) -> Ledger | None:
@@ -29,6 +60,23 @@ def sessions(ledger: Ledger, since: float = 0.0) -> list[str]:
     sql = f"SELECT session FROM events WHERE at >= ? AND {OF_CALLS} GROUP BY session ORDER BY max(id)"  # noqa: S608
     rows = ledger.query(sql, (since,))
     return [row[0] for row in rows]
+
+
+def whole(ledger: Ledger, session: str) -> str:
+    """The id of the session that has this id, or whose id alone begins so; "" for none given. Raises UsageError."""
+    if not session:
+        return ""
+    name = column(session)
+    sql = "SELECT DISTINCT session FROM events WHERE session >= ? AND session < ? LIMIT 20"
+    found = [row[0] for row in ledger.query(sql, (name, name + LAST))]
+    if name in found:
+        return name
+    if not found:
+        raise UsageError(f"the ledger knows no session {session[:80]!r}", do="truecall log lists the newest")
+    if len(found) > 1:
+        some = ", ".join(found[:4])
+        raise UsageError(f"{len(found)} sessions begin with {session[:80]!r}: {some}", do="say more of its id")
+    return str(found[0])
 
 
 def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
@@ -49,6 +97,31 @@ def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tupl
                 yield name, call
         if not rows:
             return
+
+
+def held(ledger: Ledger, after: int = 0, session: str = "") -> Event | None:
+    """The last stop at which an agent was held, if it was written after the event with the id `after`."""
+    last, where = 1 << 62, "session = ? AND " if session else ""
+    while True:
+        values = (column(session), STOP, after, last) if session else (STOP, after, last)
+        sql = f"{SELECT} {where}event = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT 100"
+        found = [Kept(row) for row in ledger.query(sql, values)]
+        for each in found:
+            if each.data.get("held"):
+                return each
+        if not found:
+            return None
+        last = found[-1].id
+
+
+def stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped]:
+    """The stops of a session, the newest first."""
+    every = ledger.stops(session)
+    return [
+        Stopped(each, tuple(row for part in every if part.call.startswith(f"{each.call} ")
+                            for row in part.data.get("verdicts", ()) if isinstance(row, dict)))
+        for each in reversed(every) if "held" in each.data and each.at >= since
+    ]  # fmt: skip
 
 
 def begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:

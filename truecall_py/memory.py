@@ -65,13 +65,15 @@ class Trial:
 
 @record(frozen=True)
 class Rest:
-    """A route that rests: a tool, or a shell contract, for `ticks` more ticks; `alternatives` are the other ways."""
+    """A route that rests: a tool, or a shell contract, for `ticks` more ticks; `alternatives` are the other ways;
+    `over` says that the session has no attempts left for any of them."""
 
     route: str
     ticks: int
     contract: str
     found: str
     alternatives: tuple[str, ...] = ()
+    over: bool = False
 
 
 def turn_of(call: ToolCall) -> str:
@@ -245,6 +247,12 @@ class Memory:
         from truecall_py.attempts import trial
 
         return trial(self, call, verdict, said, text)
+
+    def used_up(self, call: ToolCall) -> bool:
+        """Whether the session has no attempts left."""
+        from truecall_py.attempts import used_up
+
+        return used_up(self, call)
 
     def resting(self) -> dict[str, Rest]:
         """The routes that rest now."""

@@ -51,6 +51,7 @@ class Compiled:
     warnings: tuple[Problem, ...]
     pinned: tuple[str, ...]
     unpinned: tuple[str, ...]
+    policy: dict[str, Any]
 
 
 def canonical(path: str) -> str:
@@ -101,7 +102,7 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
         contracts.append({**plain, "pins": digests[plain["id"]]} if plain["id"] in digests else plain)
     pin = assemble(path, contracts, data, loaded.policy)
     once = tuple(dict.fromkeys(pinned)), tuple(dict.fromkeys(unpinned))
-    return Compiled(path, pin, tuple(contracts), tuple(warnings), *once)
+    return Compiled(path, pin, tuple(contracts), tuple(warnings), *once, loaded.policy)
 
 
 def digest_of(file: str) -> str:

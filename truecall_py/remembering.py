@@ -88,6 +88,8 @@ class Remembering:
         marked, rest = os.path.exists(os.path.join(self.state, RESTS)), None
         try:
             rest = self.resting(contracts) if marked else None
+            if rest is not None and self.memory.used_up(self.call):
+                rest = Rest(rest.route, rest.ticks, rest.contract, rest.found, rest.alternatives, True)
             event = self.asked_for(contracts, untold) if rest is None else self.refused(rest)
             if marked:  # a copy of this hook may have answered before, and a call is answered once
                 event = self.ledger.add_first(event, REQUESTED, REFUSED)
@@ -115,6 +117,7 @@ class Remembering:
     def refused(self, rest: Rest) -> Event:
         data = {"args": self.args(), "why": "quarantine", "route": rest.route, "ticks": rest.ticks,
                 "alternatives": list(rest.alternatives), "contract": rest.contract, "found": rest.found}  # fmt: skip
+        data |= {"over": True} if rest.over else {}
         return self.event(REFUSED, REFUTED, data)
 
     def row(self, verdict: Verdict, kind: str) -> dict[str, Any]:
@@ -276,7 +279,8 @@ def rest_of(data: dict[str, Any]) -> Rest:
     """The Rest for which a call was refused, by what the event keeps of it."""
     ways = data.get("alternatives", ())
     return Rest(str(data.get("route", "")), int(data.get("ticks", 1)), str(data.get("contract", "")),
-                str(data.get("found", "")), tuple(ways) if isinstance(ways, (list, tuple)) else ())  # fmt: skip
+                str(data.get("found", "")), tuple(ways) if isinstance(ways, (list, tuple)) else (),
+                bool(data.get("over")))  # fmt: skip
 
 
 def background_id(call: ToolCall) -> str:

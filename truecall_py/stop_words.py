@@ -49,6 +49,7 @@ PARTIAL = (
     "it is neither done nor undone: do what is left of it if you may, else tell the user which steps are done, which "
     "are not, and who owns what remains"
 )
+TRUE_OR_BACK = "make what your last message claims true, or take it back"
 WAIT = "wait for it to end and look at what it did, or tell the user that it is not finished"
 
 
@@ -63,12 +64,26 @@ def held(opened: Sequence[Open], judged: Sequence[Verdict]) -> str:
         lines += [f"  {each}" for each in evidence(verdict.outcomes, verdict.state)]
     orders = [f"for {name(each)}: {do(each)}" for each in opened[:LINES]]
     orders += [f"for {each.contract}: {PARTIAL}" for each in judged if steps(each)]
-    if any(not steps(each) for each in judged):
-        orders.append("make what your last message claims true, or take it back")
-        orders += [quoted(each.remedy, 400) for each in judged if each.remedy]
+    orders += mend([each for each in judged if not steps(each)])
     lines.append(f"Do this now: {'; '.join(orders)}.")
     lines.append(THEN)
     return f"{shortened(chr(10).join(lines), ALL - len(SAID) - 2)}\n{SAID}"
+
+
+def mend(judged: Sequence[Verdict]) -> list[str]:
+    """What to do about what was judged at the stop: a claim can be taken back, what must hold can not."""
+    refuted = [each for each in judged if each.state == REFUTED and not each.claims]
+    doubtful = [each for each in judged if each.state != REFUTED and not each.claims]
+    orders = [TRUE_OR_BACK] if any(each.claims for each in judged) else []
+    if refuted:
+        orders.append(f"bring about what must hold at the end of a turn: {contracts(refuted)}")
+    if doubtful:
+        orders.append(f"check by other means what must hold at the end of a turn: {contracts(doubtful)}")
+    return orders + [quoted(each.remedy, 400) for each in judged if each.remedy]
+
+
+def contracts(judged: Sequence[Verdict]) -> str:
+    return quoted(", ".join(dict.fromkeys(each.contract for each in judged)), 300)
 
 
 def headline(opened: Sequence[Open], judged: Sequence[Verdict]) -> str:
@@ -79,8 +94,7 @@ def headline(opened: Sequence[Open], judged: Sequence[Verdict]) -> str:
         is_not = "is not there, and that was not put right"
         return f"NOT DONE: the effect of {calls(len(bad))} of {when(bad)} {is_not}."
     if wrong:
-        names = quoted(", ".join(each.contract for each in wrong), 300)
-        return f"NOT DONE: what must hold at the end of this turn does not hold: {names}."
+        return f"NOT DONE: what must hold at the end of this turn does not hold: {contracts(wrong)}."
     if judged and not opened and all(map(steps, judged)):
         return "NOT FINISHED: an operation of several steps was begun in this turn, and not all of them are done."
     running = sum(1 for each in opened if each.state == PENDING)

@@ -17,7 +17,7 @@ from truecall_py.errors import TrustError
 from truecall_py.fates import RUNNING, Fate
 from truecall_py.judging import concluded
 from truecall_py.ledger import JUDGED, LOST, SETTLED, STOP, Event, LedgerError
-from truecall_py.memory import PENDING, RESTS, Memory, sealed
+from truecall_py.memory import PENDING, RESTS, Memory, as_data, sealed
 from truecall_py.notices import mark, told_before
 from truecall_py.remembering import Remembering, lost
 from truecall_py.rests import route_of
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 OLDER = 200  # refuted calls before the last MANY events that are looked at
 AT_ONCE = 40  # keys of what stands open that one event of the ledger keeps
+FINDINGS = 6  # verdicts at the stop that one event keeps, with their evidence
 
 
 class Gate(Judge):
@@ -292,6 +293,8 @@ def remember(gate: Gate, hold: bool, opened: Sequence[Open], judged: Sequence[Ve
     parts = range(0, len(keys) or 1, AT_ONCE)
     rows: list[dict[str, Any]] = [{"open": keys[start : start + AT_ONCE]} for start in parts]
     rows[0] = {"held": hold, **rows[0], "claims": [[each.contract, each.state] for each in judged][:100]}
+    found = evidence(gate, judged)
+    rows += [{"verdicts": found[start : start + FINDINGS]} for start in range(0, len(found), FINDINGS)]
     name = f"stop {at:.6f} {os.getpid()}"
     try:
         gate.ledger.add(*(
@@ -302,6 +305,15 @@ def remember(gate: Gate, hold: bool, opened: Sequence[Open], judged: Sequence[Ve
     except LedgerError:
         return False
     return True
+
+
+def evidence(gate: Gate, judged: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """What the ledger keeps of verdicts at a stop; of a contract with `store: none`, not what was found."""
+    rows = [as_data(each, "", gate.ledger.key(), "") for each in judged[:AT_ONCE]]
+    return [
+        {name: value for name, value in row.items() if not each.private or name not in ("found", "expected")}
+        for row, each in zip(rows, judged)  # noqa: B905 - of the first ones
+    ]
 
 
 def nameless(

@@ -185,6 +185,8 @@ class Verdict:
     grants: str = ""
     file: str = ""  # the path of the contract's file: with `contract` it names one contract
     about: tuple[Any, ...] = ()  # what it is about, whole: contract file, folder, file or captures (): not known
+    claims: bool = False  # at a stop: judged because the last message claims it
+    private: bool = False  # what was found is not kept (store: none)
 
 
 @record(frozen=True)

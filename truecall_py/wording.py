@@ -224,7 +224,11 @@ def resting(rest: Rest, call: ToolCall) -> str:
         f"NOT RUN: {what} reported success twice and its effect was not there ({quoted(rest.found, 240)}), so it "
         f"rests for {ticks} and was not called.",
     ]
-    if rest.alternatives:
+    if rest.over:
+        lines.append("Do this now: stop this step, since the attempts of this session are used up. Do not make "
+                     "this call again, in this or another form. Tell the user plainly what was tried and what is "
+                     "missing.")
+    elif rest.alternatives:
         lines.append(f"Do this now: take another route: use {quoted(' or '.join(rest.alternatives), 300)}.")
     else:
         lines.append(f"Do this now: go on with other work for {ticks}, until it may be called again, or stop this "

@@ -1,10 +1,11 @@
-"""How `log` and `last` show calls: in a list, in full, as plain data. Shows; decides nothing."""
+"""How `log` and `last` show calls and stops: in a list, in full, as plain data. Shows; decides nothing."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ import click
 from truecall_py import calls
 from truecall_py.calls import BESIDE, Call
 from truecall_py.commands.times import local, spoken
+from truecall_py.history import Stopped
 from truecall_py.ledger import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, WAITING, Event
 from truecall_py.masking import harmless
 from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED
@@ -78,6 +80,29 @@ def full(call: Call, every: list[Call]) -> None:
         row("then", next_words(call, what, other))
 
 
+def stop_line(each: Stopped) -> None:
+    """A stop at which the agent was held, in one line."""
+    head = f"{local(each.event.at)}  "
+    word = "held" if each.held else "stopped"
+    about = f"at the stop{' of a sub-agent' if each.event.agent else ''}: {', '.join(each.contracts)}"
+    colour = "red" if each.held else None
+    said = fitting(about, width() - len(head) - 12)
+    click.echo(head + click.style(word, fg=colour) + " " * (12 - len(word)) + said)
+
+
+def stop(each: Stopped) -> None:
+    """Everything that is known of a stop at which the agent was held."""
+    event = each.event
+    click.echo(f"{click.style('held at the stop', bold=True)}{' of a sub-agent' if event.agent else ''}")
+    row("session", f"{event.session} ({event.harness or 'harness not told'})")
+    for name, value in (("turn", event.turn), ("agent", event.agent)):
+        if value:
+            row(name, value)
+    for call, contract, state in each.opened:
+        row("open", f"{contract}: {state}, call {call}")
+    rows(each.verdicts)
+
+
 def row(name: str, value: str) -> None:
     click.echo(f"  {name:<10} {fitting(value, max(width(), 80) - 13)}")
 
@@ -127,10 +152,15 @@ def of_operation(event: Event) -> str:
 
 
 def verdicts(call: Call) -> None:
-    for each in call.verdicts:
+    rows(call.verdicts)
+
+
+def rows(told: Iterable[dict[str, Any]]) -> None:
+    """Verdicts, as the ledger keeps them, with their evidence."""
+    for each in told:
         observed = "  (observe: the agent was not told)" if each.get("mode") == "observe" else ""
-        told = outcome(each)
-        more = f"  {told}" if told != each.get("state") else ""
+        said = outcome(each)
+        more = f"  {said}" if said != each.get("state") else ""
         source = f"  {fitting(str(each['source']), 40)}" if each.get("source") else ""
         name = fitting(str(each.get("contract", "")), 40)
         click.echo(f"  {word(str(each.get('state', '')), 10)} {name}{more}{source}{observed}")

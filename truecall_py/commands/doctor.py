@@ -13,16 +13,18 @@ import time
 
 import click
 
-from truecall_py import canary, diagnosis, enforcement, installs, inventory, places, surroundings, traces
+from truecall_py import canary, diagnosis, enforcement, installs, inventory, places, surroundings, switch, traces
 from truecall_py.commands.lint import NEARLY
+from truecall_py.commands.times import local
 from truecall_py.errors import TruecallError
 from truecall_py.inventory import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler
 from truecall_py.masking import harmless
+from truecall_py.registration import quoted
 from truecall_py.surroundings import Surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 HARNESSES = installs.registered()
@@ -66,13 +68,15 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
         yield from (finding for finding in found.findings if finding.group == name)
         yield from diagnosis.of_harness(name, found, folder, around.env)
         asked: set[str] = set()
+        off = dict(switched_off(name, found.handlers))
+        yield from off.values()
         for handler in found.handlers:
-            if handler.harness == name:
+            if handler.harness == name and state_of(handler) not in off:  # else it would answer with nothing
                 yield (answer := proven(handler, around))
                 if answer.level in (OK, WARNING) and not around.withheld and once(handler, asked):
                     yield judged(handler, around)
     yield from diagnosis.across(found, folder)
-    states = list(dict.fromkeys(handler.option("--state") or places.state() for handler in found.handlers))
+    states = list(dict.fromkeys(state_of(handler) for handler in found.handlers))
     used = os.path.abspath(state) if state else (states or [places.state()])[0]
     for other in states:
         if other != used:
@@ -86,6 +90,20 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
     clients = {each.harness: hasattr(HARNESSES[each.harness], "BEFORE") for each in found.handlers}
     yield from enforcement.unguarded(folder, used, clients)
     yield from traces.found(dict.fromkeys(handler.harness for handler in found.handlers), folder, used)
+
+
+def state_of(handler: Handler) -> str:
+    return handler.option("--state") or places.state()
+
+
+def switched_off(name: str, handlers: Iterable[Handler]) -> Iterator[tuple[str, Finding]]:
+    """(state folder, what to say of it) where a person switched off what is registered with this client."""
+    for state in dict.fromkeys(state_of(each) for each in handlers if each.harness == name):
+        ends = switch.until(state, time.time())
+        if ends is not None:
+            more = "" if state == places.state() else f" --state {quoted(state)}"
+            what = f"truecall is switched off until {local(ends)}: no call is judged, and nothing can be proven"
+            yield state, Finding(ERROR, name, what, switch.path(state), f"truecall on{more}, then truecall doctor")
 
 
 def once(handler: Handler, asked: set[str]) -> bool:

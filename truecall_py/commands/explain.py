@@ -22,6 +22,11 @@ SHOWN = (
     "duration", "session",
 )  # fmt: skip
 
+NO_CALL = (
+    "This event is known and is no finished tool call: no contract is judged by it alone. What the hook does before "
+    "a call and at a stop depends on what the session did: truecall log shows it."
+)
+
 
 @click.command()
 @click.argument("payload")
@@ -31,7 +36,7 @@ def explain(payload: str, contracts: str | None, harness: str | None) -> None:
     """Shows how PAYLOAD (a file, or - for standard input) was understood, and what applies to it."""
     call = payloads.call(payload, harness)
     if call is None:
-        click.echo("This event is known and is no finished tool call: the hook answers it with nothing.")
+        click.echo(NO_CALL)
         return
     click.echo(f"{call.harness} {call.event}")
     world = World(call.start_cwd)
@@ -54,6 +59,8 @@ def fact(name: str, call: ToolCall, world: World) -> str:
 def why(found: Contract, call: ToolCall, named: bool) -> str:
     """Why a contract applies to a call, or why it does not."""
     plain = found.plain
+    if plain.get("event") == "stop":
+        return "is judged when the agent wants to stop"
     if not named:
         about = ", ".join([*plain.get("tool", ()), *(f"kind {kind}" for kind in plain.get("kind", ()))])
         return f"does not apply: it is about {about}"

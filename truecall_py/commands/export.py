@@ -24,7 +24,7 @@ from truecall_py.ledger import Ledger
 @click.command()
 @click.option("--format", "form", type=click.Choice(list(FORMS)), default="jsonl", show_default=True)
 @click.option("--since", metavar="TIME", help="Not before: 2h, 7d, 2026-11-29.")
-@click.option("--session", metavar="S", default="", help="Only this session.")
+@click.option("--session", metavar="S", default="", help="Only this session, by its id or its beginning.")
 @click.option("--batch", metavar="N", type=click.IntRange(1), help="otel-json: a document, on a line, for N spans.")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where to; default: standard output.")
 @click.option("--state", metavar="DIR", help="The state folder.")
@@ -46,7 +46,7 @@ def export(
         raise UsageError("--batch is for otel-json alone", do="leave it out: the others have a line for each call")
     since_at = moment(since, time.time()) if since else 0.0
     ledger = history.opened(folder_of(state))
-    counted = Counted(every(ledger, since_at, session) if ledger else ())
+    counted = Counted(every(ledger, since_at, history.whole(ledger, session)) if ledger else ())
     pieces = (piece.encode() for piece in FORMS[form](counted, batch or 0))
     if output == "-":
         stream = sys.stdout.buffer

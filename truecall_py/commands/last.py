@@ -20,24 +20,34 @@ ENDS = {VERIFIED: 0, REFUTED: 1, UNVERIFIED: 3}
 
 
 @click.command()
-@click.option("--session", metavar="S", default="", help="Only this session.")
+@click.option("--session", metavar="S", default="", help="Only this session, by its id or its beginning.")
 @click.option("--again", is_flag=True, help="Judge it again, now, where the ledger has enough of it.")
 @click.option("--state", metavar="DIR", help="The state folder.")
 def last(session: str, again: bool, state: str | None) -> int:
-    """Shows the newest call that was refuted, refused, or could not be verified.
+    """Shows the newest stop at which the agent was held, or call that was refuted, refused, or could not be verified.
 
     With its contract, where that is written, the evidence, and what the agent was ordered to do. The answer of a
     tool is not kept, and secrets and long arguments are not: --again says so where it needs them.
 
     Exit codes: 0 shown, or nothing to show; with --again 0 verified now, 1 refuted, 3 could not verify; 2 wrong
-    usage.
+    usage; 3 the ledger cannot be read.
     """
     folder = folder_of(state)
     ledger = history.opened(folder)
     if ledger is None:
         click.echo(EMPTY.format(state=folder))
         return 0
+    session = history.whole(ledger, session)
     found = next((each for each in chosen(ledger, session) if stopped(each)), None)
+    held = history.held(ledger, found.events[-1].id if found else 0, session)
+    if held is not None:
+        stop = next(each for each in history.stops(ledger, held.session) if each.event.call == held.call)
+        click.echo(f"{ago(held.at, time.time())}:")
+        call_report.stop(stop)
+        if found is None or found.call not in [each[0] for each in stop.opened]:
+            if again:
+                click.echo("again: what is judged at the stop is judged again when the agent stops next")
+            return 3 if again else 0
     if found is None:
         click.echo("nothing was refuted, refused or left unverified")
         return 0

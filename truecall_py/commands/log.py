@@ -28,7 +28,7 @@ EMPTY = "nothing is in the ledger yet: no hook has written to {state}"
 
 @click.command()
 @click.argument("call", required=False)
-@click.option("--session", metavar="S", default="", help="Only this session.")
+@click.option("--session", metavar="S", default="", help="Only this session, by its id or its beginning.")
 @click.option("--tool", metavar="GLOB", default="", help="Only tools of this name; * and ? are allowed.")
 @click.option("--state", "verdict", type=click.Choice(calls.STATES), help="Only calls that stand so.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only calls with such an outcome.")
@@ -43,7 +43,7 @@ def log(
     call: str | None, session: str, tool: str, verdict: str | None, outcome: str | None, since: str | None,
     limit: int, as_json: bool, prune: str | None, yes: bool, person: bool, state: str | None,
 ) -> None:  # fmt: skip
-    """Lists the calls that the hook was told of, the newest first.
+    """Lists the calls that the hook was told of, the newest first, and the stops at which an agent was held.
 
     CALL, an id or its beginning, shows one in full: when it was requested and ended, every verdict with its
     evidence, which attempt it was, what the agent was ordered to do, and what it did next.
@@ -53,17 +53,19 @@ def log(
     now, folder = time.time(), folder_of(state)
     since_at = moment(since, now) if since else 0.0
     if prune is not None:
-        a_person(person)
+        a_person(person, "make truecall forget")
     ledger = history.opened(folder)
     if prune is not None and (ledger is not None or os.path.isdir(folder)):
         forget(ledger, folder, now - length(prune), yes)
     elif ledger is None:
         click.echo("[]" if as_json else EMPTY.format(state=folder))
     elif call:
-        one(ledger, call, session, as_json)
+        one(ledger, call, history.whole(ledger, session), as_json)
     else:
+        session = history.whole(ledger, session)
         found = itertools.islice(chosen(ledger, session, tool, verdict, outcome, since_at), limit)
-        listed(found, as_json)
+        every = not (tool or verdict or outcome)
+        listed(found, as_json, Stops(ledger, since_at) if every else None)
 
 
 def folder_of(given: str | None) -> str:
@@ -85,7 +87,25 @@ def chosen(
                 yield each
 
 
-def listed(found: Iterator[Call], as_json: bool) -> None:
+class Stops:
+    """The stops at which agents were held, given out between the calls of a list, the newest first."""
+
+    def __init__(self, ledger: Ledger, since: float) -> None:
+        self.ledger, self.since = ledger, since
+        self.left: dict[str, list[history.Stopped]] = {}
+
+    def before(self, call: Call) -> Iterator[history.Stopped]:
+        """Those of its session that came after the call and were not given yet."""
+        if call.session not in self.left:
+            every = history.stops(self.ledger, call.session, self.since)
+            self.left[call.session] = [each for each in every if each.held]
+        left = self.left[call.session]
+        while left and left[0].event.id > call.events[-1].id:
+            yield left.pop(0)
+
+
+def listed(found: Iterator[Call], as_json: bool, stops: Stops | None = None) -> None:
+    """Calls, the newest first, and between them the stops at which the agent was held (text alone)."""
     if as_json:
         click.echo(json.dumps([call_report.plain(each) for each in found], indent=2))
         return
@@ -95,6 +115,8 @@ def listed(found: Iterator[Call], as_json: bool) -> None:
             session = each.session
             head = call_report.fitting(f"session {session}  {each.harness}", call_report.width())
             click.echo(click.style(head, bold=True))
+        for stop in stops.before(each) if stops else ():
+            call_report.stop_line(stop)
         call_report.line(each)
         shown += 1
     if not shown:

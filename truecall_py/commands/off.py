@@ -33,7 +33,7 @@ def off(duration: str, person: bool, state: str | None) -> None:
 
     Exit codes: 0 it is off, 2 wrong usage or an agent's shell, 3 it could not be written.
     """
-    a_person(person)
+    a_person(person, "switch truecall off")
     seconds = length(duration)
     if seconds > switch.LONGEST:
         raise UsageError("that is longer than 24 hours", do="give at most 24h; it can be said again then")
@@ -51,7 +51,7 @@ def on(person: bool, state: str | None) -> None:
 
     Exit codes: 0 it is on, 2 wrong usage or an agent's shell, 3 it could not be switched.
     """
-    a_person(person)
+    a_person(person, "switch truecall on")
     folder, now = folder_of(state), time.time()
     trust.check(folder)
     was = switch.until(folder, now)

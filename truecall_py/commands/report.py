@@ -15,14 +15,14 @@ from truecall_py.atomic import write_whole
 from truecall_py.commands.log import EMPTY, WHOLE, folder_of
 from truecall_py.commands.times import moment
 from truecall_py.errors import UsageError
-from truecall_py.ledger import Ledger, column
+from truecall_py.ledger import Ledger
 
 NAME = "truecall-report.html"
 
 
 @click.command()
 @click.option("--since", metavar="TIME", help="Only calls made since then: 2h, 7d, 2026-11-29.")
-@click.option("--session", metavar="S", default="", help="Only this session.")
+@click.option("--session", metavar="S", default="", help="Only this session, by its id or its beginning.")
 @click.option(
     "-o", "--output", metavar="FILE", default=NAME, show_default=True, help="Where to; - for standard output."
 )
@@ -63,11 +63,12 @@ def page(ledger: Ledger, since: float, session: str, now: float) -> str:
 
     names = history.sessions(ledger, since)
     if session:
-        if column(session) not in names:
+        session = history.whole(ledger, session)
+        if session not in names:
             raise UsageError(
                 f"the ledger knows no call of session {session[:80]!r}", do="truecall log lists the newest"
             )
-        names = [column(session)]
+        names = [session]
     account = Account(since, now)
     for name in reversed(names):
         account.session(name, ledger.session(name, WHOLE))

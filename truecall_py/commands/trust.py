@@ -60,12 +60,13 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
     click.echo(f"trusted: {compiled.path}")
 
 
-def a_person(said: bool) -> None:
-    """Raises UsageError in an agent's shell, unless somebody said that a person is there."""
+def a_person(said: bool, what: str = "change what is trusted") -> None:
+    """Raises UsageError in an agent's shell, unless somebody said that a person is there. `what` is what only a
+    person may do."""
     marks = [name for name in AGENT_MARKS if os.environ.get(name)]
     if marks and not said:
         raise UsageError(
-            f"this looks like an agent's own shell ({marks[0]} is set), and only a person may change what is trusted",
+            f"this looks like an agent's own shell ({marks[0]} is set), and only a person may {what}",
             do="run it in a terminal of your own, or add --person",
         )
 
@@ -85,9 +86,13 @@ def shown(compiled: Compiled) -> None:
         about = ", ".join([*plain.get("tool", ()), *(f"kind {kind}" for kind in plain.get("kind", ()))])
         pack = f"  (pack {plain['pack']})" if plain.get("pack") else ""
         observe = "  (observe only)" if plain.get("mode") == "observe" else ""
+        if plain.get("event") == "stop":
+            about = f"at the stop{f', about {about}' if about else ''}"
         say(f"  {plain['id']}: {about}{pack}{observe}")
         if pack:  # truecall's own, and the same everywhere
             continue
+        if plain.get("claims"):
+            say(f"    where the last message holds {' or '.join(map(shown_value, plain['claims']))}")
         for path, matcher in plain["when"].items():
             say(f"    when {path} {describe(matcher)}")
         for line in checks_in(plain["post"]):
@@ -96,6 +101,11 @@ def shown(compiled: Compiled) -> None:
             say(f"    before the call: {line}")
         for effect in plain.get("requires", ()):
             say(f"    before the call: the effect {effect} was verified")
+        for name in ("remedy", "alternatives"):  # what an agent is told to do
+            if plain.get(name):
+                say(f"    {name}: {shown_value(plain[name])}")
+    if compiled.policy:
+        say(f"  policy: {shown_value(compiled.policy)}")
     for problem in compiled.warnings:
         say(f"  warning, line {problem.line}: {problem.message}")
     if compiled.pinned:

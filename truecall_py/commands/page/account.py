@@ -44,7 +44,7 @@ class Account:
         self.waits.session(every, followed)
         self.operations += operations.of(events, self.now)
         self.right += sum(followed.of(each).right is not None for each in every if each.corrected)
-        stops = [each for each in events if each.event == STOP]
+        stops = [each for each in events if each.event == STOP and "held" in each.data]
         self.stops += len(stops)
         self.held += sum(bool(each.data.get("held")) for each in stops)
         if every:

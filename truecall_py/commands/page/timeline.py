@@ -31,7 +31,7 @@ class Timeline:
         self.name, self.every, self.number = name, every, number
         self.shown = chosen(every, room)
         self.places = {each.call: f"c{first + place}" for place, each in enumerate(self.shown)}
-        self.stops = [each for each in events if each.event == STOP]
+        self.stops = [each for each in events if each.event == STOP and "held" in each.data]
 
     def markup(self, followed: Sequels) -> Markup:
         began, ended = self.every[0].at, max(sequels.over(each) for each in self.every)
