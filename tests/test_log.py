@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import subprocess
+import sys
 import time
 from typing import Any
 
 import pytest
+from conftest import PATIENCE, ROOT
 from ledgers import NOTE, call, scene, verdict
 
 from truecall_py import memory
@@ -47,6 +51,25 @@ def test_calls_are_listed_newest_first(told: Any) -> None:
     assert "    trial (observe): lie: nothing at /p/notes/a.md" in lines
     assert names(told)[:4] == ["lie-3", "runs", "rests", "long"]
     assert len(names(told, "--limit", "2")) == 2
+
+
+def test_no_colour_where_none_is_wanted(told: Any) -> None:
+    """A terminal has colours, and has none with NO_COLOR."""
+    assert b"\x1b[31m" in at_a_terminal(told, {})
+    assert b"\x1b" not in at_a_terminal(told, {"NO_COLOR": "1"})
+
+
+def at_a_terminal(project: Any, env: dict[str, str]) -> bytes:
+    """What `truecall log` writes there."""
+    ours, theirs = pty.openpty()
+    argv = [sys.executable, "-m", "truecall_py", "log", "--limit", "2"]
+    env = {**project.env, "PYTHONPATH": ROOT, "TERM": "xterm", **env}
+    done = subprocess.run(argv, cwd=project.root, stdin=theirs, stdout=theirs, env=env, timeout=PATIENCE, check=False)  # noqa: S603
+    os.close(theirs)
+    assert done.returncode == 0
+    text = os.read(ours, 65536)
+    os.close(ours)
+    return text
 
 
 def test_calls_are_chosen_by_what_they_are(told: Any) -> None:

@@ -82,9 +82,9 @@ def beyond_deadline(subject: Subject) -> Iterator[Problem]:
 
 
 def slow_pattern(subject: Subject) -> Iterator[Problem]:
-    for site in subject.sites:
-        if site.field.kind == "pattern" and isinstance(site.value, str) and hazard(site.value):
-            yield subject.find("TC313", site.path, f"`{site.field.name}` may take exponential time on some texts")
+    for site, path, text in sites.expressions(subject.sites):
+        if hazard(text):
+            yield subject.find("TC313", path, f"`{site.field.name}` may take exponential time on some texts")
 
 
 def risky_place(subject: Subject) -> Iterator[Problem]:
@@ -117,6 +117,8 @@ def text_on_command(subject: Subject) -> Iterator[Problem]:
 
 def every_command(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
+        if entry.get("event") == "stop":  # judged at the stop, however many commands there were
+            continue
         if "shell" in [kind for _, kind in sites.items(entry.get("kind"), path)] and "when" not in entry:
             yield subject.find("TC316", (*path, "kind"), "without `when`, this is judged after every shell command")
 

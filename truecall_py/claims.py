@@ -167,8 +167,12 @@ def stood(event: Event, contract: Contract, events: Sequence[Event]) -> bool | s
 
 
 def wanted(contract: Contract) -> str:
+    """The calls that a contract at the stop asks for, in words."""
+    from truecall_py.matchers import describe
+
     plain = contract.plain
     what = " or ".join([*(plain.get("tool") or ()), *(f"kind {kind}" for kind in plain.get("kind") or ())])
-    return what + (" that its `when` is about" if plain.get("when") else "")
+    conditions = [f"{path} {describe(matcher)}" for path, matcher in (plain.get("when") or {}).items()]
+    return what + (f" whose {' and '.join(conditions)}" if conditions else "")
 
 

@@ -100,7 +100,8 @@ def run(argv: list[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = group.main(argv, prog_name="truecall", standalone_mode=False)
+        plain = False if os.environ.get("NO_COLOR") else None  # None: as the terminal is
+        code = group.main(argv, prog_name="truecall", standalone_mode=False, color=plain)
         # Whoever reads our output may have left; what is still in the buffer is then nobody's.
         sys.stdout.flush()
     except click.ClickException as error:

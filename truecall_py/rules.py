@@ -94,7 +94,7 @@ def template_syntax(subject: Subject) -> Iterator[Problem]:
 def template_place(subject: Subject) -> Iterator[Problem]:
     for site, path, text in subject.texts():
         if template.OPEN in text and not site.templated and site.field.name not in FREE:
-            pattern = site.field.kind == "pattern" or site.field.name == "runs"
+            pattern = site.field.kind in sites.EXPRESSIONS or site.field.name == "runs"
             why = "a value of the call never becomes part of a pattern; use contains" if pattern else ""
             yield subject.find("TC202", path, f"no template is filled in in `{site.field.name}`", why)
     whole = {path for path, _ in subject.entries}
@@ -164,14 +164,14 @@ def match_captured(subject: Subject) -> Iterator[Problem]:
 
 
 def regex(subject: Subject) -> Iterator[Problem]:
-    for site in subject.sites:
-        if site.field.kind == "pattern" and isinstance(site.value, str) and template.OPEN not in site.value:
+    for _, path, text in sites.expressions(subject.sites):
+        if template.OPEN not in text:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # what a later Python reads differently still compiles
-                    re.compile(site.value)
+                    re.compile(text)
             except (re.error, RecursionError, OverflowError) as error:
-                yield subject.find("TC206", site.path, f"the regular expression does not compile: {error}")
+                yield subject.find("TC206", path, f"the regular expression does not compile: {error}")
 
 
 def runs_pattern(subject: Subject) -> Iterator[Problem]:

@@ -9,13 +9,14 @@ from truecall_py.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from truecall_py.fields import Field
 
     Path = tuple[str | int, ...]
 
+EXPRESSIONS = ("pattern", "patterns")  # the kinds of fields that hold regular expressions
 OPERATORS = {field.name: field for field in matchers.FIELDS}
 
 
@@ -127,6 +128,14 @@ def in_matcher(value: Any, path: Path, templated: bool, subject: str) -> Iterato
             yield from in_matcher(held, (*path, name), templated, subject)
         else:
             yield Site((*path, name), operator, held, "matcher", templated and operator.templated, subject)
+
+
+def expressions(sites: Iterable[Site]) -> Iterator[tuple[Site, Path, str]]:
+    """Every regular expression that stands at these places, with its own path."""
+    for site in sites:
+        for path, text in items(site.value, site.path) if site.field.kind in EXPRESSIONS else ():
+            if isinstance(text, str):
+                yield site, path, text
 
 
 def texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
