@@ -297,6 +297,8 @@ def test_a_gone_budget_ends_the_loop_where_the_policy_says_so(project, harness):
     assert ("continue" in answer.json) == (harness == "claude-code")
     if harness == "claude-code":
         assert answer.json["continue"] is False and "the loop was ended" in answer.notice
+    else:  # nor is the person told what is not so
+        assert "the loop was ended" not in answer.notice and "stop this step" in answer.text
 
 
 def test_secrets_are_not_kept(project, harness):

@@ -59,8 +59,12 @@ class Remembering:
 
     @property
     def ends(self) -> bool:
-        """Whether a gone budget ends the agent's loop."""
-        return bool(self.policy.get("on_exhausted") == "stop")
+        """Whether a gone budget ends the agent's loop: the policy says so, and the client can."""
+        if self.policy.get("on_exhausted") != "stop":
+            return False
+        from truecall_py.harnesses import module
+
+        return getattr(module(self.call.harness), "ENDS_LOOP", False)
 
     def complaint(self) -> tuple[str, ...]:
         """What to tell the person of a ledger that took nothing, once a session."""

@@ -33,6 +33,7 @@ KINDS = {
 }  # fmt: skip
 PATHS = ("file_path", "notebook_path")
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"
+ENDS_LOOP = True  # it can be told to end the loop of the agent (on_exhausted: stop)
 # The events at which the launcher answers for a Python that died, and the keys of that answer.
 STATIC = {
     "PostToolUse": "block",

@@ -31,6 +31,7 @@ KINDS = {
 CLOSING = ("Process Group PGID: ", "Background PIDs: ", "Signal: ", "Exit Code: ")
 MOVED = "Command moved to background"
 PROJECT_ENV = "GEMINI_PROJECT_DIR"
+ENDS_LOOP = True  # it can be told to end the loop of the agent (on_exhausted: stop)
 # A block or exit code 2 would hide the tool's output.
 STATIC = {"AfterTool": "context"}
 REGISTRATION = Registration(
