@@ -76,6 +76,14 @@ class Rest:
     over: bool = False
 
 
+def rest_of(data: dict[str, Any]) -> Rest:
+    """The Rest for which a call was refused, by what the event keeps of it."""
+    ways = data.get("alternatives", ())
+    return Rest(str(data.get("route", "")), int(data.get("ticks", 1)), str(data.get("contract", "")),
+                str(data.get("found", "")), tuple(ways) if isinstance(ways, (list, tuple)) else (),
+                bool(data.get("over")))  # fmt: skip
+
+
 def turn_of(call: ToolCall) -> str:
     """The turn of a call; calls of a sub-agent have turns of their own."""
     return f"{call.turn}/{call.agent}" if call.agent else call.turn

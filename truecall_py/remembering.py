@@ -19,6 +19,7 @@ from truecall_py.memory import (
     identity,
     kept_args,
     phrase,
+    rest_of,
     route_of,
     turn_of,
     worst,
@@ -277,14 +278,6 @@ def awake(rest: Rest, resting: dict[str, Rest]) -> Rest:
     """A Rest with those of the other ways that do not rest themselves."""
     ways = tuple(each for each in rest.alternatives if each not in resting)
     return Rest(rest.route, rest.ticks, rest.contract, rest.found, ways)
-
-
-def rest_of(data: dict[str, Any]) -> Rest:
-    """The Rest for which a call was refused, by what the event keeps of it."""
-    ways = data.get("alternatives", ())
-    return Rest(str(data.get("route", "")), int(data.get("ticks", 1)), str(data.get("contract", "")),
-                str(data.get("found", "")), tuple(ways) if isinstance(ways, (list, tuple)) else (),
-                bool(data.get("over")))  # fmt: skip
 
 
 def background_id(call: ToolCall) -> str:
