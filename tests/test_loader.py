@@ -149,8 +149,6 @@ GOLDEN = [
     (contract("    post: {command: {run: npm run build}}\n"),
      '5:27: TC104 `run` must be a list of words, never one shell string, not the text "npm run build" -> '
      "write [npm, run, build]"),
-    (contract("    steps: [a, b]\n" + POST),
-     "5:5: TC102 `steps` is not supported yet by this version of truecall -> Remove it, or update truecall."),
     (contract(POST, "    tools: save\n"), "4:5: TC101 a contract has no key `tools` -> did you mean `tool`?"),
     (b"", "1:1: TC108 the file is empty -> begin with `version: 1` and `contracts:`"),
     (b"- a\n", "1:1: TC104 the file must be a map with version, use, mode, contracts, policy, not a list -> "

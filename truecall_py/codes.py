@@ -63,8 +63,6 @@ CODES: Sequence[Code] = (
     error("TC016", "A YAML directive (`%...`) is used.", "Remove it."),
     error("TC017", "A key has no value.", "Give it one, or remove the key."),
     error("TC101", "A key that the format does not know.", "Mend the spelling, or remove it."),
-    error("TC102", "A part of the format that this version of truecall does not support yet.",
-          "Remove it, or update truecall."),
     error("TC103", "A key that is needed is missing.", "Add it."),
     error("TC104", "A value is of the wrong type.", "Write what is expected; quotes make a value text."),
     error("TC105", "A value is not one of those allowed.", "Use one of those that are named."),

@@ -27,7 +27,7 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
     """The compiled form of one contract that has no error; `mode` is what counts if it names none."""
     plain: dict[str, Any] = {"id": entry["id"], "line": line, "when": {}}
     for field in contract_fields.FIELDS:
-        given = entry.get(field.name, field.default if field.step == 1 else None)
+        given = entry.get(field.name, field.default)
         if given is not None:
             plain[field.name] = compiled(field, given)
     plain["mode"] = entry.get("mode", mode)

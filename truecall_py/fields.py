@@ -17,9 +17,9 @@ KINDS = (
 
 
 class Field:
-    """One declared field. `step` is the release step that brings it (1: supported now)."""
+    """One declared field."""
 
-    __slots__ = ("choices", "default", "help", "kind", "name", "required", "step", "templated")
+    __slots__ = ("choices", "default", "help", "kind", "name", "required", "templated")
 
     def __init__(
         self,
@@ -30,7 +30,6 @@ class Field:
         default: Any = None,
         templated: bool = False,
         choices: tuple[str, ...] = (),
-        step: int = 1,
     ) -> None:
         self.name = name
         self.kind = kind
@@ -39,7 +38,6 @@ class Field:
         self.default = default
         self.templated = templated
         self.choices = choices
-        self.step = step
 
 
 field = Field

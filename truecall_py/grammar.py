@@ -192,8 +192,6 @@ NOT_TEXT = ("count", "number", "boolean", "list", "operand")
 
 def of_field(field: Field) -> Schema:
     """What a declared field accepts."""
-    if field.step > 1:
-        return {"description": field.help, "not": {}, "x-step": field.step}
     kind = field.kind
     fragment = ACCEPTED[kind][0]
     if field.choices:

@@ -103,9 +103,7 @@ class Structure:
         schema = error.schema if isinstance(error.schema, dict) else {}
         kind = schema.get("x-kind", "")
         name = error.validator
-        if name == "not" and "x-step" in schema:
-            self.add("TC102", path, f"`{path[-1]}` is not supported yet by this version of truecall", key=True)
-        elif name == "additionalProperties" and isinstance(error.validator_value, bool):
+        if name == "additionalProperties" and isinstance(error.validator_value, bool):
             self.unknown(error.instance, schema, path, kind)
         elif name == "required":
             for key in error.validator_value:
@@ -143,7 +141,7 @@ class Structure:
         return "the file" if not path else f"`{path[-1]}`"
 
     def unknown(self, instance: dict[str, Any], schema: dict[str, Any], path: Path, kind: str) -> None:
-        known = [key for key, value in schema["properties"].items() if "x-step" not in value]
+        known = list(schema["properties"])
         if kind == "check" and len(instance) > 1 and sibling(instance, known):
             return  # `several` says it better
         for key in instance:
@@ -273,7 +271,7 @@ def fields_of(kind: str) -> str:
     found = schema if kind == schema["title"] else schema["$defs"].get(kind)
     if not found:
         return ""
-    names = [name for name, value in found["properties"].items() if "x-step" not in value]
+    names = list(found["properties"])
     more = ", ..." if len(names) > 6 else ""
     return f"a map with {', '.join(names[:6])}{more}"
 
