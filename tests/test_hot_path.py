@@ -119,7 +119,7 @@ def test_the_look_before_a_call(project, harness, allowed):
     assert not out and not modules & (NEVER - LEDGER)
     look = {"truecall_py.beforehand", "truecall_py.unsettled", "_sha256", "_sha2"}
     assert modules <= allowed | LEDGER | JUDGED | look, modules - allowed - LEDGER - JUDGED
-    other = {**payload, "hook_event_name": "PreToolUse", "tool_name": "mcp__other__tool"}
+    other = {**payload, "hook_event_name": "PreToolUse", "tool_name": "mcp__other__tool", "tool_use_id": "toolu_02"}
     modules, out = loaded(project, other, harness)
     assert not out and modules <= allowed | LEDGER, modules - allowed - LEDGER
 

@@ -16,7 +16,7 @@ LAYERS = (
     ("matchers", "template", "shell", "shell_words", "shell_grammar", "shell_pieces", "shell_course", "shell_calls", "shell_aftermath",
      "shell_patterns", "shell_matching", "runs",
      "transcript", "facts", "budgets", "contract", "contract_fields", "checks"),
-    ("looks", "receipts", "engine", "steps", "beforehand", "trust", "ledger", "memory", "attempts", "rests", "operations", "standing", "claims", "unsettled", "sessions", "history", "calls", "figures",
+    ("looks", "receipts", "engine", "steps", "beforehand", "trust", "ledger", "memory", "attempts", "rests", "operations", "standing", "claims", "unsettled", "sessions", "callnames", "missed", "history", "calls", "figures",
      "otlp", "sequels"),
     ("codes", "yamltext", "yamlwriting", "provenance", "grammar", "structure", "sites", "timing", "settlements", "rules", "guard_rules", "backtracking", "advice", "compiled", "loader"),
     ("pinning", "backups", "changes", "codex_trust"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 from test_stopping import SESSION, TWO, Turn, reason, silent
@@ -216,3 +218,75 @@ def test_a_clock_that_was_set_back(turn):
     assert "attempt 2" in turn.save("a").text
     assert "not put right" in reason(turn.stop())
     assert len(events(project, STOP)) == 1
+
+
+# -- what it did not take down -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def locked(project):
+    """While another process writes to the ledger."""
+    other = sqlite3.connect(path(project), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+@pytest.mark.parametrize("when", ["both", "after"])
+def test_a_lie_that_was_not_written_down_does_not_end_in_silence(turn, when):
+    """It was told at the call, while the ledger was locked: the stop, at which it can be read again, is not confirmed,
+    once; the next turn is as any other."""
+    project = turn.project
+    turn.save("a", write=True)
+    payload = turn.note("b", tool_use_id="toolu_b")
+    if when == "after":
+        turn.asked(payload)
+    with locked(project):
+        if when == "both":
+            turn.asked(payload)
+        assert project.hook(payload, turn.harness).text.startswith("NOT DONE")
+    text = reason(turn.stop())
+    assert text.startswith("NOT CONFIRMED: what was done") or "notes/b.md" in text  # Codex' are kept before the call
+    assert turn.stop(active=True).form == "notice"
+    turn.name = "turn-2"
+    asked_and_told(turn, "d")
+    assert silent(turn.stop())
+
+
+def test_an_honest_call_that_was_not_written_down_holds_nobody(turn):
+    """Nothing of it stands open; nor does a call of which only the question was not written down."""
+    project = turn.project
+    for title, when in (("a", "both"), ("b", "before")):
+        payload = turn.note(title)
+        Ledger(project.state).close()
+        with locked(project):
+            turn.asked(payload)
+            project.write(f"notes/{title}.md", "hello")
+            if when == "both":
+                assert project.hook(payload, turn.harness).form in ("silent", "notice")
+        if when == "before":
+            project.hook(payload, turn.harness)
+    assert silent(turn.stop())
+
+
+def test_a_claim_is_not_refuted_by_what_was_not_written_down(project, turn):
+    """The call that stands behind it was made while the ledger was locked."""
+    project.trust(CLAIM)
+    turn.told(turn.bash("ls"))
+    with locked(project):
+        turn.ran("make test")
+    text = reason(turn.stop("All tests pass."))
+    assert text.startswith("NOT CONFIRMED") and "no call was made" not in text
+
+
+def test_what_is_found_at_the_stop_and_cannot_be_written_down_holds(project):
+    """Codex told no hook how a call ended; it is judged at the stop, while the ledger is locked."""
+    project.trust(TWO)
+    turn = Turn(project, "codex")
+    turn.asked(turn.note("b"))
+    with locked(project):
+        assert reason(turn.stop()).startswith("NOT CONFIRMED")
+        assert turn.stop(active=True).form == "notice"

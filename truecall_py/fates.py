@@ -173,20 +173,25 @@ def notified(path: str | None, since: int, world: World) -> tuple[dict[str, Fate
 
 
 def notice(line: bytes) -> dict[str, Fate]:
-    """The call and its fate of which one notification tells; the client's own words stand before those of the call's
-    description, and after them."""
+    """The call and its fate of which one notification tells. The client's own words stand before the summary, which
+    quotes the agent's description of the call, and after that description; below it may stand what a tool said."""
     try:
         plain = loads(line.decode("utf-8", "replace"))
     except Refused:
         return {}
-    text = plain.get("content") if isinstance(plain, dict) and plain.get("operation") == "enqueue" else None
+    if not isinstance(plain, dict) or (plain.get("type"), plain.get("operation")) != ("queue-operation", "enqueue"):
+        return {}
+    text = plain.get("content")
     if not isinstance(text, str) or not text.startswith(NOTICE):
         return {}
+    head = text.partition("<summary>")[0]
     call, status = (
-        text.partition(f"<{name}>")[2].partition(f"</{name}>")[0] for name in ("tool-use-id", "status")
+        head.partition(f"<{name}>")[2].partition(f"</{name}>")[0] for name in ("tool-use-id", "status")
     )  # fmt: skip
     said = {"completed": SUCCESS, "failed": FAILURE}.get(status, UNKNOWN)
-    summary = text.rpartition("</summary>")[0].rstrip()
+    # Of a command the summary is the last; below that of an agent its own words stand.
+    rest = text.rstrip().removesuffix("</task-notification>").rstrip()
+    summary = rest.removesuffix("</summary>").rstrip() if rest.endswith("</summary>") else ""
     code = whole(summary.rstrip(")").rpartition("exit code ")[2])
     return {call: Fate(FAILURE if code else said, code)} if call else {}
 

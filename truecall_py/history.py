@@ -172,9 +172,9 @@ def prune(ledger: Ledger, before: float) -> tuple[int, int]:
 
 def beside(state: str, before: float, sessions: Sequence[str] = ()) -> None:
     """Forgets what lies beside the ledger of `sessions`, and of others since `before`: calls that stood open, looks
-    before a call, marks of sessions and notices."""
+    before a call, marks of sessions and of calls, and notices."""
+    from truecall_py import missed, snapshots, unsettled
     from truecall_py import sessions as marks
-    from truecall_py import snapshots, unsettled
 
     for folder in (unsettled.FOLDER, unsettled.OPERATIONS, snapshots.FOLDER):
         root = os.path.join(state, folder)
@@ -188,7 +188,7 @@ def beside(state: str, before: float, sessions: Sequence[str] = ()) -> None:
                 os.rmdir(path)
             except OSError:
                 continue  # something is in it
-    for folder in (marks.FOLDER, "notices"):
+    for folder in (marks.FOLDER, missed.FOLDER, "notices"):
         for name in snapshots.entries(os.path.join(state, folder)):
             path = os.path.join(state, folder, name)
             when = snapshots.changed(path)

@@ -43,9 +43,12 @@ IDLE = 3600.0  # seconds after the last lie, when batches need not be counted an
 
 class Remembering:
     """The ledger during one hook event. `policy` is that of the nearest contract file that has one; `private` says
-    that nothing of the call's content is kept. Raises LedgerError."""
+    that nothing of the call's content is kept, `named` that the call has its name in the ledger already. Raises
+    LedgerError."""
 
-    def __init__(self, state: str, call: ToolCall, policy: dict[str, Any], private: bool = False) -> None:
+    def __init__(
+        self, state: str, call: ToolCall, policy: dict[str, Any], private: bool = False, named: bool = False
+    ) -> None:
         self.state, self.call, self.private = state, call, private
         self.at = time.time()
         self.policy = policy
@@ -55,8 +58,21 @@ class Remembering:
         self.ledger = Ledger(state)
         self.memory = Memory(self.ledger, call.session, policy)
         self.named = ""
+        self.call = call if named else self.apart()
         event = Event(call.session, LOST, LOST, self.at, call.harness, turn_of(call), call.agent)
         self.trouble = lost(self.ledger, self.memory.key, event)
+
+    def apart(self) -> ToolCall:
+        """The call under the name that it has in the ledger: its id may have been another's before. Raises
+        LedgerError."""
+        call = self.call
+        there = self.ledger.of(call.session, call.call_id) if call.call_id else []
+        if not there or (call.event != "PreToolUse" and all(each.event == REQUESTED for each in there)):
+            return call
+        from truecall_py.callnames import apart
+
+        name = apart(self.ledger, call, there, self.identity, self.at)
+        return call if name == call.call_id else ToolCall(**{**call.__dict__, "call_id": name})
 
     @property
     def ends(self) -> bool:
@@ -107,6 +123,8 @@ class Remembering:
                 keep(self.state, self.call, self.at, self.identity)
         except LedgerError as error:
             self.trouble = error
+            if rest is None and (contracts or untold):
+                miss(self.state, self.call)
         return rest
 
     def asked_for(self, contracts: Sequence[Contract], untold: bool) -> Event:
@@ -240,6 +258,7 @@ class Remembering:
             self.leave_open(rows)
         except LedgerError as error:
             self.trouble = error
+            miss(self.state, self.call, bool({*self.stops.values()} - {False}) or state not in ("", VERIFIED))
             return
         if new[0] and any(row.get("outcome") == LIE and row.get("route") for row in rows):
             mark(self.state)
@@ -295,6 +314,13 @@ def mark(state: str) -> None:
         pass  # then a rest takes until the session ends, which is the careful side
 
 
+def miss(state: str, call: ToolCall, matters: bool = True) -> None:
+    """Notes beside the ledger that it did not take down a call; not where nothing of it `matters` any more."""
+    from truecall_py import missed
+
+    (missed.mark if matters else missed.taken_back)(state, call.session, call.agent, call.call_id)
+
+
 def opened(
     found: Sequence[Source], contracts: Sequence[Contract], call: ToolCall, state: str
 ) -> tuple[Remembering | None, tuple[str, ...]]:
@@ -304,6 +330,8 @@ def opened(
     try:
         return Remembering(state, call, policy, private), ()
     except LedgerError as error:
+        if contracts:
+            miss(state, call)
         return None, complaint(state, call, error)
 
 

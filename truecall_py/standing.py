@@ -180,3 +180,12 @@ def told_before(stops: Sequence[Event], stop: Stop) -> set[tuple[str, ...]]:
         tuple(map(str, key)) for each in stops if each.agent == stop.agent
         for key in each.data.get("open", ()) if isinstance(key, list)
     }  # fmt: skip
+
+
+def held_before(stops: Sequence[Event], stop: Stop) -> set[tuple[str, ...]]:
+    """The contracts at the stop, and how they stood, for which this agent was held in this turn already."""
+    return {
+        tuple(map(str, pair)) for each in stops
+        if stop.turn and (each.turn, each.agent) == (stop.turn, stop.agent) and each.data.get("held")
+        for pair in each.data.get("claims", ()) if isinstance(pair, list)
+    }  # fmt: skip

@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py import claims, fates, standing, stop_words, trust, unsettled
+from truecall_py import claims, fates, missed, standing, stop_words, trust, unsettled
 from truecall_py.errors import TrustError
 from truecall_py.fates import RUNNING, Fate
 from truecall_py.judging import concluded
-from truecall_py.ledger import JUDGED, LOST, SETTLED, STOP, Event, LedgerError
+from truecall_py.ledger import ENDED, JUDGED, LOST, SETTLED, STOP, Event, LedgerError
 from truecall_py.memory import PENDING, RESTS, Memory, as_data, sealed
 from truecall_py.notices import mark, told_before
 from truecall_py.remembering import Remembering, lost
@@ -55,6 +55,19 @@ class Gate(Judge):
         event = Event(stop.session, LOST, LOST, time.time(), stop.harness, stop.turn, stop.agent)
         lost(self.ledger, self.ledger.key(), event)
         self.read()
+        self.miss()
+
+    def miss(self) -> None:
+        """Writes down that calls were made which the ledger could not take down, so that it is told in this turn."""
+        stop = self.stop
+        marks = missed.marks(self.state, stop.session, stop.agent)
+        if not marks:
+            return
+        if missed.of(marks, (each.call for each in self.events if each.event == ENDED)):
+            name = f"{LOST} {stop.turn}"
+            self.ledger.add(Event(stop.session, name, LOST, time.time(), stop.harness, stop.turn, stop.agent))
+            self.read()
+        missed.forget(marks)
 
     def read(self) -> None:
         stop = self.stop
@@ -121,11 +134,13 @@ class Gate(Judge):
         call = changed(kept.call, reported=fate.said, exit_code=fate.code, text=fate.text or None)
         if hasattr(self.harness, "inner"):
             call = self.harness.inner(call)
-        memory = Remembering(self.state, call, self.policy())
+        memory = Remembering(self.state, call, self.policy(), named=True)
         if kept.masked:
             memory.memory.known = kept.identity
         memory.stops = claims.asked_for(self.found, call, self.ends)
         concluded(call, self.judge(Kept(call, kept.at)), (), memory)
+        if memory.trouble is not None:
+            raise memory.trouble  # what it found is not written down, so that nothing would stand open
 
     def policy(self) -> dict[str, Any]:
         return next((each.policy for each in self.found if each.policy), {})
@@ -239,12 +254,13 @@ def reply(
         judged, wrong = gate.claims()
         doubts = gate.doubts()
         if gate.lost() and not opened:
-            raise LedgerLost("the ledger was begun anew while this turn went on, and what it knew of it is gone")
+            raise LedgerLost("the ledger was begun anew or could not be written in this turn: not all is known")
     except LedgerError as error:
         return forgetful(harness, stop, found, state, ends, error, notices)
     holding = [each for each in judged if each.mode != "observe" and held_for(each)]
     new = [each for each in opened if each.key not in gate.told]
-    hold = not stop.active and bool(new or holding)
+    before = standing.held_before(gate.stops, stop)
+    hold = not stop.active and bool(new or any((each.contract, each.state) not in before for each in holding))
     if hold:  # where the ledger could not take down that it held, a mark did
         what = sealed([[each.key for each in new], [each.contract for each in holding]], gate.ledger.key())
         hold = not os.path.exists(mark(state, f"{stop.session}{stop.turn}", stop.agent, f"stop {what}"))

@@ -133,12 +133,13 @@ def refused(payload: dict[str, Any]) -> tuple[ToolCall, ...]:
     """The calls of a batch that the client refused before they ran (an edit whose text is not there, a file
     that is missing): no other event tells of them. Each is an attempt that failed and said so."""
     found = payload.get("tool_calls") if payload.get("hook_event_name") == "PostToolBatch" else None
+    marks = ("session_id", "cwd", "agent_id", "prompt_id")
+    shared: dict[str, Any] = {key: payload[key] for key in marks if key in payload}
     every: list[ToolCall] = []
     for item in found if isinstance(found, list) else ():
         said = item.get("tool_response") if isinstance(item, dict) else None
         if not isinstance(said, str) or not said.startswith(REFUSED):
             continue
-        shared: dict[str, Any] = {key: payload[key] for key in ("session_id", "cwd", "agent_id") if key in payload}
         call = parse({**shared, "hook_event_name": "PostToolUseFailure", "tool_name": item.get("tool_name"),
                       "tool_input": item.get("tool_input"), "tool_use_id": item.get("tool_use_id"),
                       "error": said.removeprefix(REFUSED).removesuffix("</tool_use_error>")})  # fmt: skip
