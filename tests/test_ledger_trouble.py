@@ -88,6 +88,21 @@ def test_a_ledger_that_is_gone_is_missed(turn, how):
     assert len(events(project, LOST)) == 1
 
 
+def test_a_ledger_that_comes_back_does_not_know_what_was_done_meanwhile(turn):
+    """Another one was in its place for two calls, one of which lied: that is missed as well."""
+    project = turn.project
+    turn.save("a", write=True)
+    kept = os.path.join(project.base, "kept")
+    os.mkdir(kept)
+    for more in ("", "-wal", "-shm"):
+        shutil.move(path(project, more), os.path.join(kept, ledger.FILE + more))
+    asked_and_told(turn, "b", lie=True)
+    for more in ("", "-wal", "-shm"):
+        shutil.move(os.path.join(kept, ledger.FILE + more), path(project, more))
+    assert reason(turn.stop()).startswith("NOT CONFIRMED")
+    assert turn.stop(active=True).form == "notice"
+
+
 def test_it_is_missed_at_the_stop_too(turn):
     """Where no call comes after it."""
     turn.save("a")

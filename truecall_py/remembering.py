@@ -59,7 +59,7 @@ class Remembering:
         self.memory = Memory(self.ledger, call.session, policy)
         self.named = ""
         self.call = call if named else self.apart()
-        event = Event(call.session, LOST, LOST, self.at, call.harness, turn_of(call), call.agent)
+        event = Event(call.session, f"{LOST} {turn_of(call)}", LOST, self.at, call.harness, turn_of(call), call.agent)
         self.trouble = lost(self.ledger, self.memory.key, event)
 
     def apart(self) -> ToolCall:

@@ -36,11 +36,15 @@ def begun_anew(state: str, session: str, key: bytes) -> bool:
 
 
 def mark_session(state: str, session: str, key: bytes) -> None:
-    """Notes that this session has this ledger. Where no mark can be set, nobody will miss it."""
+    """Notes that this session has this ledger, and no other: one that comes back later does not know what was done
+    meanwhile. Where no mark can be set, nobody will miss it."""
     ledger, name = sha256(key)[: IDS[0]], sha256(session.encode("utf-8", "replace"))[: IDS[1]]
     try:
         folder = os.path.join(state, FOLDER)
         os.makedirs(folder, 0o700, exist_ok=True)
         os.close(os.open(os.path.join(folder, f"{name}-{ledger}"), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        for other in os.listdir(folder):
+            if other.startswith(f"{name}-") and other != f"{name}-{ledger}":
+                os.unlink(os.path.join(folder, other))
     except OSError:
         return

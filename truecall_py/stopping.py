@@ -52,20 +52,19 @@ class Gate(Judge):
         super().__init__(found, state, folder, ends)
         self.harness, self.stop = harness, stop
         self.blind: set[str] = set()  # calls that could not be judged again
-        event = Event(stop.session, LOST, LOST, time.time(), stop.harness, stop.turn, stop.agent)
+        name = f"{LOST} {stop.turn}"
+        event = Event(stop.session, name, LOST, time.time(), stop.harness, stop.turn, stop.agent)
         lost(self.ledger, self.ledger.key(), event)
         self.read()
-        self.miss()
+        self.miss(event)
 
-    def miss(self) -> None:
-        """Writes down that calls were made which the ledger could not take down, so that it is told in this turn."""
-        stop = self.stop
-        marks = missed.marks(self.state, stop.session, stop.agent)
+    def miss(self, event: Event) -> None:
+        """Writes down, as that event, that the ledger could not take down every call, so that this turn tells it."""
+        marks = missed.marks(self.state, self.stop.session, self.stop.agent)
         if not marks:
             return
         if missed.of(marks, (each.call for each in self.events if each.event == ENDED)):
-            name = f"{LOST} {stop.turn}"
-            self.ledger.add(Event(stop.session, name, LOST, time.time(), stop.harness, stop.turn, stop.agent))
+            self.ledger.add(event)
             self.read()
         missed.forget(marks)
 
