@@ -581,7 +581,7 @@ MUTANTS = (
            "        if memory.trouble is not None:", "        if False:",
            "tests/test_ledger_trouble.py::test_what_is_found_at_the_stop_and_cannot_be_written_down_holds"),
     Mutant("ledger: an id that comes again is a copy of a hook", P + "callnames.py",
-           'return f"{call.call_id}~{number + 1:04}"', "return name", "tests/test_callnames.py"),
+           'return f"{call.call_id}~{last + 1:04}"', "return name", "tests/test_callnames.py"),
     Mutant("stop: what must hold holds again and again", P + "standing.py",
            'and each.data.get("held")\n', "and False\n",
            "tests/test_stopping.py::test_what_must_hold_at_the_end_holds_once_a_turn"),

@@ -61,6 +61,30 @@ def test_attempts_under_one_id_are_counted(project, turn):
     assert silent(turn.stop())
 
 
+def test_a_sub_agent_that_numbers_its_calls_as_the_main_one_does(project, turn):
+    """While a call of the main agent goes on under the same id: each is known as its own, and nothing stands open that
+    has ended."""
+    marks = turn.agent("a1")
+    outer, inner = turn.note("a", tool_use_id="call_0"), turn.note("b", tool_use_id="call_0", **marks)
+    turn.asked(outer)
+    turn.asked(inner)
+    turn.project.hook(inner, turn.harness)
+    project.write("notes/a.md", "hello")
+    assert silent(turn.project.hook(outer, turn.harness))
+    assert rows(project) == [("call_0~0002", "refuted"), ("call_0", "verified")]
+    project.write("notes/b.md", "hello")
+    assert silent(turn.stop(event="SubagentStop", **marks))
+    assert silent(turn.stop())
+
+
+def test_another_hook_may_change_the_arguments(project, turn):
+    """What ended is the call that was asked for."""
+    turn.asked(turn.note("a", tool_use_id="call_0"))
+    project.write("notes/b.md", "hello")
+    project.hook(turn.note("b", tool_use_id="call_0"), turn.harness)
+    assert [name for name, _ in rows(project)] == ["call_0"]
+
+
 def test_a_call_is_not_refused_for_ever(project, turn):
     """After one that was refused, because its route rested, another one under its id is asked about anew."""
     for title in ("a", "b"):

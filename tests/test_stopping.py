@@ -610,6 +610,18 @@ def test_a_call_that_failed_stands_behind_no_claim(project, turn):
     assert silent(turn.stop("All tests pass."))
 
 
+def test_a_call_that_the_client_refused_was_made_in_this_turn(project):
+    """Claude Code tells of it with its batch alone: a claim that rests on it is told that the call failed."""
+    project.trust('version: 1\ncontracts:\n  - {id: edited, event: stop, claims: [edited], kind: edit}\n')
+    turn = Turn(project)
+    said = "<tool_use_error>String to replace not found in file.</tool_use_error>"
+    edit = {"file_path": os.path.join(project.root, "a.py"), "old_string": "a", "new_string": "b"}
+    batch = {"tool_name": "Edit", "tool_input": edit, "tool_use_id": "toolu_01", "tool_response": said}
+    told = {**turn.marks, "cwd": project.root, "hook_event_name": "PostToolBatch", "tool_calls": [batch]}
+    project.hook(told, event="PostToolBatch")
+    assert "each that was made failed" in reason(turn.stop("I edited it."))
+
+
 def test_a_contract_may_ask_for_a_call_that_failed(project, turn):
     """Where `when` is about how it ended, that decides: whoever says that the tests were run must only have run them."""
     project.trust(CLAIMS.replace('"npm test *"}}', '"npm test *"}, reported: {one_of: [success, failure]}}'))

@@ -5,55 +5,67 @@ earlier one's hook and forgotten. Never gives the copies of one hook different n
 
 from __future__ import annotations
 
-from truecall_py.ledger import ENDED, REFUSED, column
+from truecall_py.ledger import ENDED, REFUSED, REQUESTED, column
+from truecall_py.memory import turn_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
+    from typing import Any
 
-    from truecall_py.ledger import Event, Ledger
+    from truecall_py.ledger import Ledger
     from truecall_py.types import ToolCall
 
 BEFORE = "PreToolUse"
 COPY = 30.0  # seconds within which a second copy of a hook answers for a call that was refused
 LONGEST = 200  # letters of an id that may be a counter
+RECENT = 60  # events under one id that are looked at
+CHAIN = """SELECT call, event, identity, turn, at FROM events
+    WHERE session = ? AND (call = ? OR (call >= ? AND call < ?)) AND event IN (?, ?, ?) ORDER BY id DESC LIMIT ?"""
 
 
-def apart(ledger: Ledger, call: ToolCall, first: Sequence[Event], identity: str, at: float) -> str:
-    """The name of `call`, of whose id the events `first` are known; `identity` is its keyed digest, `at` the time now
-    in seconds since the epoch. Raises LedgerError."""
+class Known:
+    """What the ledger knows of the calls that came under one name."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.identity, self.turn, self.refused = name, "", "", 0.0
+        self.over = False
+
+    def take(self, event: str, identity: str, turn: str, at: float) -> None:
+        self.identity, self.turn = self.identity or identity, self.turn or turn
+        self.over = self.over or event == ENDED
+        self.refused = at if event == REFUSED else self.refused
+
+
+def apart(ledger: Ledger, call: ToolCall, identity: str, at: float) -> str:
+    """The name of `call`; `identity` is its keyed digest, `at` the time now in seconds since the epoch. Raises
+    LedgerError."""
     if len(call.call_id) > LONGEST:
         return call.call_id
-    name = latest(ledger, call.session, call.call_id)
-    events = first if name == call.call_id else ledger.of(call.session, name)
-    if not (begun if call.event == BEFORE else over)(call, events, identity, at):
-        return name
-    number = int(name.rpartition("~")[2]) if name != call.call_id else 1
-    return f"{call.call_id}~{number + 1:04}"
+    known: dict[str, Known] = {}
+    low, high = column(f"{call.call_id}~0"), column(f"{call.call_id}~:")
+    values = (column(call.session), column(call.call_id), low, high, REQUESTED, ENDED, REFUSED, RECENT)
+    for name, *told in ledger.query(CHAIN, values):
+        known.setdefault(name, Known(name)).take(*told)
+    mine = (before if call.event == BEFORE else after)(list(known.values()), call, identity, at)
+    if (name := next(mine, "")) or not known:
+        return name or call.call_id
+    last = max(int(name.rpartition("~")[2]) if name != call.call_id else 1 for name in known)
+    return f"{call.call_id}~{last + 1:04}"
 
 
-def latest(ledger: Ledger, session: str, call: str) -> str:
-    """The last name that was given for an id; the id itself where none was. Raises LedgerError."""
-    rows = ledger.query(
-        "SELECT call FROM events WHERE session = ? AND call >= ? AND call < ? ORDER BY call DESC LIMIT 1",
-        (column(session), column(f"{call}~0"), column(f"{call}~:")),
-    )
-    return str(rows[0][0]) if rows else call
+def before(known: list[Known], call: ToolCall, identity: str, at: float) -> Iterator[Any]:
+    """The names under which a call that is about to be made may have been told of already, by another copy of the
+    hook. Every copy answers before the call is made."""
+    for each in known:
+        if not each.over and each.identity == identity and (not each.refused or at - each.refused < COPY):
+            yield each.name
 
 
-def begun(call: ToolCall, events: Sequence[Event], identity: str, at: float) -> bool:
-    """Whether a call that is about to be made is another one: that of the events has ended, is not the same, or was
-    refused some time ago. Every copy of this hook answers before the call is made."""
-    return any(
-        each.event == ENDED or each.identity != identity or (each.event == REFUSED and at - each.at > COPY)
-        for each in events
-    )
-
-
-def over(call: ToolCall, events: Sequence[Event], identity: str, at: float) -> bool:
-    """Whether a call that has ended is another one than that of the events, which has ended too."""
-    return any(
-        each.event == ENDED
-        and (each.identity != identity or bool(call.turn and each.turn and each.turn.partition("/")[0] != call.turn))
-        for each in events
-    )
+def after(known: list[Known], call: ToolCall, identity: str, at: float) -> Iterator[Any]:
+    """The names under which a call that has ended may be known: as it was asked for; by another copy of the hook; as
+    it was asked for before some other hook changed its arguments."""
+    turn = turn_of(call)
+    yield from (each.name for each in known if not each.over and each.identity == identity)
+    yield from (each.name for each in known if each.over and each.identity == identity and each.turn in ("", turn))
+    yield from (each.name for each in known if not each.over and each.turn == turn)

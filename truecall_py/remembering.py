@@ -67,11 +67,11 @@ class Remembering:
         LedgerError."""
         call = self.call
         there = self.ledger.of(call.session, call.call_id) if call.call_id else []
-        if not there or (call.event != "PreToolUse" and all(each.event == REQUESTED for each in there)):
-            return call
+        if all(each.event == REQUESTED and each.identity == self.identity for each in there):
+            return call  # as it was asked for, or by a second copy of the hook
         from truecall_py.callnames import apart
 
-        name = apart(self.ledger, call, there, self.identity, self.at)
+        name = apart(self.ledger, call, self.identity, self.at)
         return call if name == call.call_id else ToolCall(**{**call.__dict__, "call_id": name})
 
     @property
