@@ -20,8 +20,10 @@ BEFORE = "PreToolUse"
 COPY = 30.0  # seconds within which a second copy of a hook answers for a call that was refused
 LONGEST = 200  # letters of an id that may be a counter
 RECENT = 60  # events under one id that are looked at
+# A range and `+id`, so that it is found by the index of names and not by that of the whole session.
 CHAIN = """SELECT call, event, identity, turn, at FROM events
-    WHERE session = ? AND (call = ? OR (call >= ? AND call < ?)) AND event IN (?, ?, ?) ORDER BY id DESC LIMIT ?"""
+    WHERE session = ? AND call >= ? AND call < ? AND (call = ? OR call >= ?) AND event IN (?, ?, ?)
+    ORDER BY +id DESC LIMIT ?"""
 
 
 class Known:
@@ -43,8 +45,8 @@ def apart(ledger: Ledger, call: ToolCall, identity: str, at: float) -> str:
     if len(call.call_id) > LONGEST:
         return call.call_id
     known: dict[str, Known] = {}
-    low, high = column(f"{call.call_id}~0"), column(f"{call.call_id}~:")
-    values = (column(call.session), column(call.call_id), low, high, REQUESTED, ENDED, REFUSED, RECENT)
+    name, low, high = (column(call.call_id + end) for end in ("", "~0", "~:"))
+    values = (column(call.session), name, high, name, low, REQUESTED, ENDED, REFUSED, RECENT)
     for name, *told in ledger.query(CHAIN, values):
         known.setdefault(name, Known(name)).take(*told)
     mine = (before if call.event == BEFORE else after)(list(known.values()), call, identity, at)
