@@ -574,7 +574,7 @@ MUTANTS = (
            "        except LedgerError as error:\n            self.trouble = error\n            return {}\n",
            "        except ZeroDivisionError:\n            return {}\n",
            "tests/test_ledger_trouble.py::test_a_page_that_is_damaged_in_the_middle"),
-    Mutant("ledger: what it could not take down is not missed", P + "remembering.py",
+    Mutant("ledger: what it could not take down is not missed", P + "sessions.py",
            "(missed.mark if matters else missed.taken_back)", "(missed.taken_back)",
            "tests/test_ledger_trouble.py::test_a_lie_that_was_not_written_down_does_not_end_in_silence"),
     Mutant("ledger: what is found at the stop and not written down is forgotten", P + "stopping.py",

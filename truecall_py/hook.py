@@ -114,7 +114,7 @@ def asked(
     elif memory is not None and any("receipt" in each.plain for each in contracts):
         from truecall_py.intents import begun_before
 
-        why = begun_before(memory, contracts, call, ends, session, options.transcript)
+        why = begun_before(memory, contracts, memory.call, ends, session, options.transcript)
     notices += () if memory is None else memory.complaint()
     if why:
         refusal: Reply = harness.refuse(event, why, notices)
@@ -207,7 +207,7 @@ def judged_by(
         if any("receipt" in each.plain for each in contracts):
             from truecall_py.intents import recalled
 
-            made = recalled(memory, contracts, call, made, session)
+            made = recalled(memory, contracts, call if memory is None else memory.call, made, session)
         judgement = concluded(call, made, notices, memory)
         correction, notices = judgement.correction, judgement.notices
     elif memory is not None:
@@ -215,7 +215,7 @@ def judged_by(
     if correction is not None and memory is not None and stops:
         from truecall_py.intents import with_progress
 
-        correction = with_progress(correction, memory, found, call)
+        correction = with_progress(correction, memory, found, memory.call)
     notices += () if memory is None else memory.complaint()
     if untrusted:
         from truecall_py.wording import with_untrusted

@@ -299,7 +299,7 @@ def again(
     from truecall_py.remembering import Remembering
 
     private = any(each.plain.get("store") == "none" for each in contracts)
-    return recalled(Remembering(state, call, {}, private), contracts, call, made, folder)
+    return recalled(Remembering(state, call, {}, private, named=True), contracts, call, made, folder)
 
 
 def forgotten(verdict: Verdict) -> Verdict:

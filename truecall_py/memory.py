@@ -24,9 +24,9 @@ no contract applied).
 
 from __future__ import annotations
 
-from truecall_py.ledger import ENDED, REFUSED, Event
+from truecall_py.ledger import ENDED, REFUSED, REQUESTED, Event
 from truecall_py.records import record
-from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from truecall_py.budgets import Budget
     from truecall_py.ledger import Ledger
-    from truecall_py.types import ToolCall, Verdict
+    from truecall_py.types import Verdict
 
 PENDING = "pending"
 RESTS = "resting"  # a file in the state folder: while it is there, the launcher lets batches of calls be counted
@@ -239,6 +239,20 @@ class Memory:
 
     def identity(self, call: ToolCall) -> str:
         return self.known or identity(call, self.key)
+
+    def under_its_name(self, call: ToolCall, at: float) -> ToolCall:
+        """The call under the name that it has in the ledger, since its id may have been another's before; `at` is the
+        time now."""
+        there = self.ledger.of(call.session, call.call_id) if call.call_id else []
+        if not there:
+            return call
+        mine = self.identity(call)
+        if all(each.event == REQUESTED and each.identity == mine for each in there):
+            return call  # as it was asked for, or by a second copy of the hook
+        from truecall_py.callnames import apart
+
+        name = apart(self.ledger, call, mine, at)
+        return call if name == call.call_id else ToolCall(**{**call.__dict__, "call_id": name})
 
     def before(self, call: ToolCall) -> list[Event]:
         """The events before this call's own end, so that a hook that is registered twice says the same twice; further

@@ -24,7 +24,7 @@ from truecall_py.memory import (
     turn_of,
     worst,
 )
-from truecall_py.sessions import LedgerLost, begun_anew, mark_session
+from truecall_py.sessions import LedgerLost, lost, miss
 from truecall_py.types import ABSENT, LIE, REFUTED, VERIFIED, ToolCall
 
 TYPE_CHECKING = False
@@ -58,21 +58,9 @@ class Remembering:
         self.ledger = Ledger(state)
         self.memory = Memory(self.ledger, call.session, policy)
         self.named = ""
-        self.call = call if named else self.apart()
+        self.call = call if named else self.memory.under_its_name(call, self.at)
         event = Event(call.session, f"{LOST} {turn_of(call)}", LOST, self.at, call.harness, turn_of(call), call.agent)
         self.trouble = lost(self.ledger, self.memory.key, event)
-
-    def apart(self) -> ToolCall:
-        """The call under the name that it has in the ledger: its id may have been another's before. Raises
-        LedgerError."""
-        call = self.call
-        there = self.ledger.of(call.session, call.call_id) if call.call_id else []
-        if all(each.event == REQUESTED and each.identity == self.identity for each in there):
-            return call  # as it was asked for, or by a second copy of the hook
-        from truecall_py.callnames import apart
-
-        name = apart(self.ledger, call, self.identity, self.at)
-        return call if name == call.call_id else ToolCall(**{**call.__dict__, "call_id": name})
 
     @property
     def ends(self) -> bool:
@@ -314,13 +302,6 @@ def mark(state: str) -> None:
         pass  # then a rest takes until the session ends, which is the careful side
 
 
-def miss(state: str, call: ToolCall, matters: bool = True) -> None:
-    """Notes beside the ledger that it did not take down a call; not where nothing of it `matters` any more."""
-    from truecall_py import missed
-
-    (missed.mark if matters else missed.taken_back)(state, call.session, call.agent, call.call_id)
-
-
 def opened(
     found: Sequence[Source], contracts: Sequence[Contract], call: ToolCall, state: str
 ) -> tuple[Remembering | None, tuple[str, ...]]:
@@ -333,18 +314,6 @@ def opened(
         if contracts:
             miss(state, call)
         return None, complaint(state, call, error)
-
-
-def lost(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
-    """What is wrong where the session of `event` had another ledger before; written down as that event, so that its
-    turn is known. Raises LedgerError."""
-    state = os.path.dirname(ledger.path)
-    if not begun_anew(state, event.session, key):
-        return None
-    ledger.add(event)
-    mark_session(state, event.session, key)
-    why = "the ledger was deleted, emptied or exchanged in the middle of this session, and what it knew of it is gone"
-    return LedgerLost(why, ledger.path)
 
 
 def complaint(state: str, call: ToolCall, error: LedgerError) -> tuple[str, ...]:

@@ -12,6 +12,11 @@ import os
 from truecall_py.digest import sha256
 from truecall_py.ledger import LedgerError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from truecall_py.ledger import Event, Ledger
+    from truecall_py.types import ToolCall
+
 FOLDER = "sessions"
 IDS = 8, 24  # letters of a ledger's id, and of a session's
 
@@ -48,3 +53,22 @@ def mark_session(state: str, session: str, key: bytes) -> None:
                 os.unlink(os.path.join(folder, other))
     except OSError:
         return
+
+
+def lost(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
+    """What is wrong where the session of `event` had another ledger before; written down as that event, so that its
+    turn is known. Raises LedgerError."""
+    state = os.path.dirname(ledger.path)
+    if not begun_anew(state, event.session, key):
+        return None
+    ledger.add(event)
+    mark_session(state, event.session, key)
+    why = "the ledger was deleted, emptied or exchanged in the middle of this session, and what it knew of it is gone"
+    return LedgerLost(why, ledger.path)
+
+
+def miss(state: str, call: ToolCall, matters: bool = True) -> None:
+    """Notes that the ledger did not take down what was told of a call; not where nothing of it `matters` any more."""
+    from truecall_py import missed
+
+    (missed.mark if matters else missed.taken_back)(state, call.session, call.agent, call.call_id)

@@ -19,9 +19,9 @@ from truecall_py.judging import concluded
 from truecall_py.ledger import ENDED, JUDGED, LOST, SETTLED, STOP, Event, LedgerError
 from truecall_py.memory import PENDING, RESTS, Memory, as_data, sealed
 from truecall_py.notices import mark, told_before
-from truecall_py.remembering import Remembering, lost
+from truecall_py.remembering import Remembering
 from truecall_py.rests import route_of
-from truecall_py.sessions import LedgerLost
+from truecall_py.sessions import LedgerLost, lost
 from truecall_py.settling import MANY, Judge, changed, finished
 from truecall_py.standing import Open
 from truecall_py.types import FAILURE, REFUTED, UNKNOWN, UNVERIFIED, VERIFIED
