@@ -307,6 +307,45 @@ def test_a_verdict_by_what_changed_is_no_calls_alone_while_another_ran(project, 
         assert answer.form == "append" and "another call about the same ran at the same time" in answer.text
 
 
+def line(kind, seconds, **inside):
+    """A line of a transcript, written so many seconds from now."""
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + seconds)) + ".5Z"
+    return json.dumps({"timestamp": stamp, "type": kind, **inside}) + "\n"
+
+
+def ends_of(harness, call, seconds, well=False):
+    """What the client's transcript says of a call that ended so many seconds from now: it failed, or went well."""
+    if harness == "claude-code":
+        block = {"type": "tool_result", "tool_use_id": call, "is_error": not well, "content": "no"}
+        return line("user", seconds, message={"role": "user", "content": [block]})
+    item = {"type": "McpToolCall", "id": call, "status": "completed" if well else "failed"}
+    return line("event_msg", seconds, payload={"type": "item_completed", "item": item})
+
+
+@pytest.mark.parametrize("seconds, well, alone", [(-5, False, True), (60, False, False), (None, False, False), (-5, True, None)])
+def test_a_call_that_its_client_says_was_over_ran_at_no_same_time(project, harness, seconds, well, alone):
+    """The client told no hook of its end (Codex of a failure, Claude Code of what a person refused) and the agent made
+    it again at once: what was written before that decides. A success that Claude Code tells may go on."""
+    project.trust(CHANGED)
+    first, second = (project.mcp(harness, tool_use_id=f"toolu_{number}") for number in (1, 2))
+    told = "" if seconds is None else ends_of(harness, "toolu_1", seconds, well)
+    first["transcript_path"] = second["transcript_path"] = project.write(os.path.join(project.base, "t.jsonl"), told)
+    project.hook(before(first), harness, "PreToolUse")
+    past = time.time() - 30
+    (path,) = kept(project)
+    with open(path) as file:
+        plain = json.load(file)
+    with open(path, "w") as file:
+        json.dump({**plain, "at": past}, file)
+    project.hook(before(second), harness, "PreToolUse")
+    project.write("notes/a.md", "hello")
+    answer = project.hook(second, harness)
+    if alone is None:
+        alone = harness == "codex"
+    assert (answer.form == "silent") is alone, answer
+    assert alone or "another call about the same ran at the same time" in answer.text
+
+
 def test_an_id_that_comes_again_is_another_call(project, harness):
     """What was seen before the first call is nothing to the second one under the same id."""
     project.trust(CHANGED)

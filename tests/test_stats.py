@@ -120,6 +120,18 @@ def test_what_the_agent_did_next(tmp_path: Any, later: dict[str, Any], what: str
     assert found == what and (other.call if other else "") == ("" if what == calls.NOTHING else "next")
 
 
+def test_a_correction_stays_one_when_its_effect_was_found_later(project: Any) -> None:
+    """The agent was told that it is not done: that counts, though a look at the stop found it done by another way."""
+    ledger = Ledger(project.state)
+    call(ledger, "a", verdict("refuted", "note-saved"), at=9, session="s", form="replace")
+    ledger.add(Event("s", "a", SETTLED, 9e9, state="verified", data={"verdicts": [verdict("verified", "note-saved")]}))
+    ledger.close()
+    found = stats(project)
+    assert found["after"] == {"same_call": 0, "other_route": 0, "nothing": 1}
+    assert sum(each["corrections"] for each in found["retries"]) == 1
+    assert all(each["refuted"] == 0 for each in found["tools"])
+
+
 def test_a_call_beside_it_is_no_answer_to_it(tmp_path: Any) -> None:
     """A twin that was asked for before the first one had ended is not what the agent did next."""
     ledger = Ledger(str(tmp_path))

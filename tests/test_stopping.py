@@ -155,6 +155,25 @@ def test_a_lie_that_was_put_right_holds_nobody(project, turn):
     assert (settled.call, settled.state, settled.data["by"]) == ("toolu_03", "verified", "stop")
 
 
+def test_one_call_that_several_contracts_are_about_is_one(project, turn):
+    """It is counted once, and what is to be done about it is said once; what each contract found stands by itself."""
+    project.trust(TWO + TWO.partition("contracts:\n")[2].replace("note-saved", "note-kept"))
+    turn.save()
+    text = reason(turn.stop())
+    assert text.startswith("NOT DONE: the effect of 1 call of this turn is not there")
+    assert "note-saved" in text and "note-kept" in text and text.count("look whether its effect is there") == 1
+    assert "at the stop (1):" in turn.stop(active=True).notice
+
+
+def test_of_two_orders_about_one_call_the_more_careful_counts(project, turn):
+    """One contract lets the call be made again, another one does not: it is not to be made again."""
+    never = TWO.partition("contracts:\n")[2].replace("note-saved", "note-kept") + "    repeat: never\n"
+    project.trust(TWO + "    repeat: safe\n" + never)
+    turn.save()
+    text = reason(turn.stop())
+    assert "do not repeat it" in text and "make the same call again" not in text
+
+
 def test_an_honest_turn_ends_in_silence(project, turn):
     """What kept its contract, and a turn without calls, hold nobody."""
     assert silent(turn.stop())
@@ -622,6 +641,33 @@ def test_a_call_that_the_client_refused_was_made_in_this_turn(project):
     assert "each that was made failed" in reason(turn.stop("I edited it."))
 
 
+@pytest.mark.parametrize("later", ["turn-1", "turn-2"])
+def test_a_success_stands_behind_no_claim_once_the_same_call_failed(project, turn, later):
+    """Neither in the same turn nor in a later one: the tests were broken since. Another call that failed, or the same
+    in another folder, takes nothing from it; and a run that ends well again stands."""
+    project.trust(CLAIMS)
+    turn.ran("npm test")
+    turn.ran("npm test -- other", code=1)
+    turn.ran("npm test", code=1, cwd=project.folder("project", "there"))
+    assert silent(turn.stop("All tests pass."))
+    turn.name = later
+    turn.ran("npm test", code=1)
+    assert ("no call was made that succeeded" if later == "turn-2" else "made again") in reason(turn.stop("Tests pass."))
+    turn.name = "turn-3"
+    turn.ran("npm test")
+    assert silent(turn.stop("All tests pass."))
+
+
+def test_a_sub_agents_claim_rests_on_no_call_of_the_main_agent(project, turn):
+    """Not on one of an earlier turn either: it is refuted, not a doubt."""
+    project.trust(CLAIMS)
+    turn.ran("npm test")
+    turn.told(turn.bash("ls", **turn.agent("a1")))
+    text = reason(turn.stop("All tests pass.", event="SubagentStop", **turn.agent("a1")))
+    assert "no call was made" in text
+    assert silent(turn.stop("All tests pass."))
+
+
 def test_a_contract_may_ask_for_a_call_that_failed(project, turn):
     """Where `when` is about how it ended, that decides: whoever says that the tests were run must only have run them."""
     project.trust(CLAIMS.replace('"npm test *"}}', '"npm test *"}, reported: {one_of: [success, failure]}}'))
@@ -808,6 +854,19 @@ def test_background_work_that_has_ended_is_judged_at_the_stop(project):
     assert silent(turn.stop())
     turn.told(turn.bash("make app2", response={"backgroundTaskId": "b2"}))
     project.write("app", "new")
+    assert silent(turn.stop())
+
+
+def test_background_work_that_lied_holds_no_second_time(project):
+    """Once it was judged, that stays said when its turn is over and what was kept of the call is gone."""
+    project.trust(MADE)
+    turn = Turn(project)
+    turn.told(turn.bash("make app", **LATER))
+    assert "refuted" in reason(turn.stop())
+    assert "refuted" in turn.stop(active=True).notice
+    assert "refuted" in turn.stop().notice
+    turn.name = "turn-2"
+    turn.told(turn.bash("ls"))
     assert silent(turn.stop())
 
 
@@ -1076,6 +1135,37 @@ def test_a_command_without_a_record_may_still_run(project, path):
     text = reason(turn.stop(transcript_path=path))
     assert text.startswith("NOT CONFIRMED") and "the transcript does not say it" in text
     assert not events(project, ENDED)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_command_that_no_contract_is_about_may_run_on(project, known):
+    """A server in the background holds nobody, though there are contracts about other commands."""
+    project.trust(MADE)
+    turn = Turn(project, "codex")
+    turn.asked(turn.bash("python3 -m http.server"))
+    runs = output("toolu_01", "Wall time: 0.3 seconds\nProcess running with session ID 7\nOutput:\na\n")
+    assert silent(turn.stop(transcript_path=rollout(project, *([runs] if known else []))))
+
+
+def test_only_the_contracts_that_may_be_about_a_command_are_named(project):
+    """Of those about other commands there is no word."""
+    project.trust(MADE + '  - {id: other, kind: shell, when: {args.command: {runs: "mkdir {d}"}}, post: '
+                  '{file_exists: {path: "{{match.d}}", type: dir}}}\n')  # fmt: skip
+    turn = Turn(project, "codex")
+    turn.asked(turn.bash("make app"))
+    text = reason(turn.stop(transcript_path=rollout(project)))
+    assert text.startswith("NOT CONFIRMED") and "other" not in text.partition("Do this now")[0]
+
+
+@pytest.mark.parametrize("said", [
+    "exec_command failed for `mkdir x`: CreateProcess { message: \"Rejected(\\\"no\\\")\" }", "user rejected MCP tool call",
+])  # fmt: skip
+def test_what_a_person_rejects_was_told(project, said):
+    """Codex says so itself, and nothing was made."""
+    project.trust(FILES)
+    turn = Turn(project, "codex")
+    turn.asked(turn.note("a"))
+    assert silent(turn.stop(transcript_path=rollout(project, output("toolu_01", said))))
 
 
 def test_what_a_command_prints_is_no_record(project):

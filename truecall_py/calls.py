@@ -88,6 +88,21 @@ class Call:
         """Whether the agent was told that it is not done, or may not be."""
         return self.told and any(each.get("state") in (REFUTED, UNVERIFIED) for each in self.enforced)
 
+    @property
+    def wrong(self) -> tuple[dict[str, Any], ...]:
+        """The verdicts by which it was not done, or may not be: those of when it ended, and those that count now."""
+        first = self.data.get("verdicts")
+        rows = [*(first if isinstance(first, (list, tuple)) else ()), *self.verdicts]
+        return tuple(
+            each for each in rows
+            if isinstance(each, dict) and each.get("mode") != "observe" and each.get("state") in (REFUTED, UNVERIFIED)
+        )  # fmt: skip
+
+    @property
+    def was_corrected(self) -> bool:
+        """Whether the agent was told that it is not done, or may not be, whatever was found later."""
+        return self.told and bool(self.wrong)
+
 
 def of(events: Iterable[Event]) -> list[Call]:
     """The calls that events of any sessions tell of, in the order in which they began."""
@@ -191,7 +206,7 @@ def attempt(call: Call, every: Sequence[Call]) -> tuple[int | None, Any]:
 def same_effect(call: Call, other: Call) -> bool:
     """Whether another call was about what this one did not bring about: it grants the same, a contract expects the
     very same of it, or it goes the way that the contract names."""
-    wrong = [each for each in call.enforced if each.get("state") != VERIFIED]
+    wrong = [each for each in call.enforced if each.get("state") != VERIFIED] or list(call.wrong)
     if not wrong:
         wrong = [{"alternatives": call.data.get("alternatives", ())}]
     for each in wrong:

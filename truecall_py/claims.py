@@ -17,6 +17,7 @@ from truecall_py.world import World
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from truecall_py.contract import Contract
     from truecall_py.ledger import Event
@@ -28,6 +29,7 @@ OUTCOMES = frozenset(("reported", "exit_code", "is_error"))
 FAILED = "failed"
 NO_CALL = "no call was made"
 NONE_LANDED = "no call was made that succeeded: each that was made failed, or its effect was not there"
+SINCE = "such a call succeeded, and the same call failed when it was made again"
 UNKNOWN = "no such call is known to have ended well in this turn, and it may have been made"
 SEARCHED = 200_000  # characters of a message, from its end
 
@@ -113,7 +115,8 @@ def judged(
     except Unverified as why:
         return untold(contract, call, "to read the last message", why.why, why.cause)
     if about_calls(contract):
-        state, known = found(contract, events, mine)
+        own = events if events is None or not stop.agent else [each for each in events if each.agent == stop.agent]
+        state, known = found(contract, own, mine)
         if state == REFUTED and not claims:
             return None
         if state != VERIFIED:
@@ -140,15 +143,33 @@ def found(contract: Contract, events: Sequence[Event] | None, mine: Sequence[Eve
     UNVERIFIED where that cannot be told: it may still run, was made before anybody asked for it, or in an earlier
     turn, of which the message may speak."""
     calls = [each for each in mine if each.event == ENDED]
-    told = [stood(each, contract, events or ()) for each in calls]
+    every = [each for each in events or mine if each.event == ENDED]
+    over = failed_since(contract, every, events or mine)
+    told = [FAILED if each.id in over else stood(each, contract, events or ()) for each in calls]
     if True in told:
         return VERIFIED, ""
     ended = {each.call for each in calls}
     begun = any(each.event == REQUESTED and each.call not in ended and each.data.get("untold") for each in mine)
-    earlier = any(stood(each, contract, events or ()) is True for each in events or () if each.event == ENDED)
+    earlier = any(stood(each, contract, events or ()) is True and each.id not in over for each in every)
     if events is None or None in told or begun or earlier:
         return UNVERIFIED, UNKNOWN
-    return REFUTED, NONE_LANDED if FAILED in told else NO_CALL
+    return REFUTED, SINCE if over & {each.id for each in calls} else NONE_LANDED if FAILED in told else NO_CALL
+
+
+def failed_since(contract: Contract, ended: Sequence[Event], events: Sequence[Event]) -> set[int]:
+    """The ids of those calls that succeeded, and failed when the same agent made the same call again, in the same
+    folder as far as that is known: what came of that counts."""
+    asked = {each.call: each.data.get("cwd") for each in events if each.event == REQUESTED}
+    failed: dict[tuple[str, str, Any], int] = {}
+    over = set()
+    for each in sorted(ended, key=lambda event: -event.id):
+        told = stood(each, contract, events)
+        key = (each.agent, each.identity, asked.get(each.call))
+        if told == FAILED:
+            failed.setdefault(key, each.id)
+        elif told is True and key in failed:
+            over.add(each.id)
+    return over
 
 
 def stood(event: Event, contract: Contract, events: Sequence[Event]) -> bool | str | None:

@@ -29,10 +29,14 @@ RECENT = 1 << 20  # bytes from the end of a transcript that are looked through w
 LONGEST = 4000  # characters of a tool's own words that are kept
 # How Codex' own answer begins where a call was never made; a command's output stands below a header. Seen with
 # 0.144.6 and 0.171.0 are the first five (the fourth of a patch outside of the sandbox; the fifth of a command that
-# asks to leave it, where nobody is asked). The last two, of a call that the person rejects, were not seen yet.
+# asks to leave it, where nobody is asked). The others, of what the person rejects, are words of the program that were
+# not seen in use yet.
 NEVER_MADE = ("apply_patch verification failed", "Command blocked by PreToolUse hook",
               "Tool call blocked by PreToolUse hook", "patch rejected: ", "approval policy is Never; reject command",
-              "patch rejected by user", "exec command rejected by user")  # fmt: skip
+              "patch rejected by user", "exec command rejected by user", "user rejected MCP tool call",
+              "user cancelled MCP tool call")  # fmt: skip
+# How it begins where a command could not be started, or its sandbox stopped it: then it may have begun.
+NOT_RUN = ("exec_command failed: ", "exec_command failed for ")
 # How Claude Code's own answer begins where a call was never made, since a person or a rule said no; as it stands in
 # both of its programs.
 DENIED = ("The user doesn't want to proceed with this tool use.",
@@ -85,6 +89,44 @@ def fates(path: str | None, calls: Iterable[str], world: World) -> dict[str, Fat
     return found
 
 
+def ended_before(path: str | None, call: str, at: float, world: World) -> bool:
+    """Whether the transcript at `path` says that a call had ended before `at`, in seconds since the epoch. A success
+    that Claude Code tells is no such word: the work may go on in the background."""
+    word = call.encode("utf-8", "replace")
+    try:
+        descriptor = os.open(path or "", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return False
+    try:
+        for line in backwards(descriptor, world) if word else ():
+            if word in line and any(
+                name == call and (fate.said == FAILURE or (fate.said == SUCCESS and b'"payload"' in line))
+                for name, fate, _ in told(line)
+            ):
+                return written_before(line, at)
+        return False
+    except (OSError, Unverified):
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def written_before(line: bytes, at: float) -> bool:
+    """Whether a line of a transcript bears a time, of UTC, that is not after `at`."""
+    import calendar
+    import time
+
+    stamp = loads(line.decode("utf-8", "replace")).get("timestamp")
+    if not isinstance(stamp, str) or not stamp.endswith("Z"):
+        return False
+    whole_seconds, _, part = stamp[:-1].partition(".")
+    try:
+        when = calendar.timegm(time.strptime(whole_seconds, "%Y-%m-%dT%H:%M:%S"))
+        return when + float(f"0.{part or 0}") <= at
+    except ValueError:
+        return False
+
+
 def told(line: bytes) -> Iterator[tuple[str, Fate, bool]]:
     """(call, fate, whether it is the last word on it) of each call that a line is about."""
     try:
@@ -121,7 +163,7 @@ def of_codex(inside: dict[str, Any]) -> Iterator[tuple[str, Fate, bool]]:
 def of_output(output: Any) -> Fate:
     """What Codex' own lines say of a call."""
     text = words(output)
-    if text.startswith(NEVER_MADE):
+    if text.startswith((*NEVER_MADE, *NOT_RUN)):
         return Fate(FAILURE, None, text)
     head, mark, rest = text.partition("\nOutput:\n")
     for line in head.split("\n") if mark else ():

@@ -44,7 +44,7 @@ class Figures:
             if call.verdicts:
                 self.judged += 1
                 self.call(call)
-            if call.corrected:
+            if call.was_corrected:
                 self.correction(call, *followed.next(call))
 
     def call(self, call: Call) -> None:
@@ -89,8 +89,7 @@ class Figures:
 
 def kind_of(call: Call) -> str:
     """The class of failure that a correction was about."""
-    wrong = [each for each in call.enforced if each.get("state") in (REFUTED, UNVERIFIED)]
-    told = next((str(each["kind"]) for each in wrong if each.get("kind")), "")
+    told = next((str(each["kind"]) for each in call.wrong if each.get("kind")), "")
     return told or str(call.data.get("kind") or "") or "other"
 
 

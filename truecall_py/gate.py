@@ -103,17 +103,19 @@ class Gate(Judge):
         for event in endless:
             fate = told.get(event.call)
             kept = unsettled.either(self.state, self.stop.session, event.call)
+            about = self.about(event, kept)
             if fate is not None and fate.never and meant(self.events, event.call):
                 never_made(self.ledger, event)
             elif fate is not None and fate.said == RUNNING:
-                lost.append(unknown(event, "the command still runs", PENDING))
+                lost += unknown(event, about, "the command still runs", PENDING)
             elif kept is not None and (fate is not None or self.short(kept.call)):
                 self.end(kept, fate)
                 ended = True
             elif fate is not None and fate.said != FAILURE:
-                lost.append(unknown(event, "no hook was told how the call ended"))
+                lost += unknown(event, about, "no hook was told how the call ended")
             elif fate is None and event.data.get("untold"):
-                lost.append(unknown(event, "no hook was told how the call ended, and the transcript does not say it"))
+                why = "no hook was told how the call ended, and the transcript does not say it"
+                lost += unknown(event, about, why)
             # else: it was refused or failed, and that was told; or Claude Code's user denied it.
         if ended:
             self.read()
@@ -143,7 +145,7 @@ class Gate(Judge):
     def again(self) -> dict[str, list[dict[str, Any]]]:
         """New verdicts on the calls that stand open, by call; what is settled now is written down."""
         fresh: dict[str, list[dict[str, Any]]] = {}
-        over = {each.call for each in self.events if each.event == JUDGED}
+        over = {each.call: each for each in self.events if each.event == JUDGED}
         found = standing.standing(self.events, self.mine, {})
         opened = [each for each in found if each.state == PENDING or self.counts(each)]
         notified = self.notified() if any(each.state == PENDING for each in opened) else {}
@@ -155,14 +157,15 @@ class Gate(Judge):
                 continue
             if kept is None:
                 self.blind.add(event.call)
-                if waits:  # it has ended, and nobody can judge it any more
+                if waits and event.call not in over:  # it has ended, and nobody can judge it any more
                     fresh[event.call] = [
                         {**row, "state": UNVERIFIED, "cause": "tool", "found": "nobody looked when it had ended"}
                         if row.get("state") == PENDING else row
                         for row in event.data.get("verdicts", ())
                     ]  # fmt: skip
                 continue
-            fresh[event.call] = self.settle(event, Kept(finished(kept.call, fate), kept.at))
+            told = over.get(event.call, event)
+            fresh[event.call] = self.settle(event, Kept(finished(kept.call, fate), kept.at), told)
         return fresh
 
     def notified(self) -> dict[str, Fate]:
@@ -233,8 +236,8 @@ def at_stop(
     return made, wrong
 
 
-def unknown(event: Event, why: str, state: str = UNVERIFIED) -> Open:
-    """A call of whose end nobody knows, as it stands open."""
-    contracts = ", ".join(map(str, event.data.get("contracts", ())))
-    row = {"contract": contracts, "state": state, "cause": "tool", "found": why, "expected": "a call that has ended"}
-    return Open(event, row, state)
+def unknown(event: Event, contracts: Sequence[str], why: str, state: str = UNVERIFIED) -> list[Open]:
+    """A call of whose end nobody knows, as it stands open; none where no contract can be about it."""
+    row = {"contract": ", ".join(contracts), "state": state, "cause": "tool", "found": why,
+           "expected": "a call that has ended"}  # fmt: skip
+    return [Open(event, row, state)] if contracts else []

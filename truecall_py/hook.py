@@ -60,7 +60,7 @@ def judged(
     found = trust.sources(session, state, places.user_file(), options.contracts)
     corrections = []
     for call in every:
-        correction, notices = judged_by(found, call, state, session, ends, notices)
+        correction, notices = judged_by(found, call, state, session, ends, notices, transcript)
         corrections.append(correction)
         if event == "PostToolBatch" and any(source.guards(call) for source in found):
             from truecall_py.guarding import helped
@@ -170,8 +170,9 @@ def noted(harness: ModuleType, event: str, payload: dict[str, Any], options: Opt
 
 
 def judged_by(
-    found: list[Source], call: ToolCall, state: str, session: str, ends: float, notices: tuple[str, ...]
-) -> tuple[Correction | None, tuple[str, ...]]:
+    found: list[Source], call: ToolCall, state: str, session: str, ends: float, notices: tuple[str, ...],
+    transcript: str | None,
+) -> tuple[Correction | None, tuple[str, ...]]:  # fmt: skip
     from truecall_py import trust
     untrusted: list[str] = []
     contracts = []
@@ -202,7 +203,7 @@ def judged_by(
     if contracts:
         from truecall_py.judging import concluded, snapshot_of, verdicts
 
-        snapshot = snapshot_of(contracts, call, state)
+        snapshot = snapshot_of(contracts, call, state, ends, transcript)
         made = verdicts(contracts, call, ends, session, snapshot)
         if any("receipt" in each.plain for each in contracts):
             from truecall_py.intents import recalled

@@ -72,17 +72,30 @@ def drifts(call: ToolCall) -> bool:
     return call.start_cwd is None and "shell" in call.kinds
 
 
-def snapshot_of(contracts: Sequence[Contract], call: ToolCall, state: str) -> Snapshot | None:
+def snapshot_of(
+    contracts: Sequence[Contract], call: ToolCall, state: str, ends: float | None = None,
+    transcript: str | None = None,
+) -> Snapshot | None:  # fmt: skip
     """What was seen before a call; looked up only where a contract asks, or where only that look knows in which
-    folder the command started."""
+    folder the command started. `transcript` is asked for the end of calls of whose end no hook was told, until the
+    monotonic time `ends`."""
     if not drifts(call) and not any(contract.plain.get("before") for contract in contracts):
         return None
     from truecall_py import snapshots
 
     found = snapshots.find(state, call.session, call.call_id)
-    if found is not None:
-        snapshots.ended(found)
-    return found
+    if found is None:
+        return None
+    snapshots.ended(found)
+    at = found.at
+
+    def over(name: str) -> bool:
+        from truecall_py.fates import ended_before
+        from truecall_py.world import World
+
+        return ended_before(transcript, name, at, World(ends=ends))
+
+    return snapshots.Snapshot(**{**found.__dict__, "over": over if transcript else None})
 
 
 def started(call: ToolCall, snapshot: Snapshot | None) -> ToolCall:
@@ -114,13 +127,14 @@ def look_before(
     return None if found is None else Snapshot(at, call.cwd, found, call.agent, call.turn)
 
 
-def applies(contract: Contract, call: ToolCall, moment: Moment) -> bool:
-    """Whether a contract that names this call is about it; where nobody can tell, it is."""
+def applies(contract: Contract, call: ToolCall, moment: Moment, before: bool = False) -> bool:
+    """Whether a contract that names this call is about it, or (`before` its end is known) may come to be; where
+    nobody can tell, it is."""
     from truecall_py.engine import applications, world_of
     from truecall_py.errors import Unverified
 
     try:
-        return not isinstance(applications(contract, call, world_of(contract, call, moment)), str)
+        return not isinstance(applications(contract, call, world_of(contract, call, moment), before), str)
     except Unverified:
         return True
 

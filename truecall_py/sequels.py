@@ -93,7 +93,7 @@ def brought(call: Call) -> set[tuple[str, ...]]:
 def wanted(call: Call) -> set[tuple[str, ...]]:
     """By what a call may be answered: at least all that `calls.after` goes by."""
     keys: set[tuple[str, ...]] = {("identity", call.identity)} if call.identity else set()
-    for row in (*call.enforced, call.data):
+    for row in (*call.enforced, *call.wrong, call.data):
         other = row.get("alternatives")
         keys |= effects(row) | {("tool", str(tool)) for tool in (other if isinstance(other, (list, tuple)) else ())}
     return keys

@@ -13,8 +13,9 @@ import time
 
 from truecall_py import fates, unsettled
 from truecall_py.contract import Contract
+from truecall_py.engine import Moment
 from truecall_py.errors import TrustError
-from truecall_py.judging import concluded, snapshot_of, verdicts
+from truecall_py.judging import applies, concluded, snapshot_of, verdicts
 from truecall_py.ledger import ENDED, JUDGED, SETTLED, Event, Ledger, LedgerError
 from truecall_py.memory import PENDING, as_data, contract_of, filed, worst
 from truecall_py.remembering import mark
@@ -63,16 +64,25 @@ class Judge:
 
         return again(self.state, contracts, call, made, self.folder)
 
+    def about(self, event: Event, kept: Kept | None) -> list[str]:
+        """The contracts that may be about a call of whose end nobody knows: of all that name its tool, those that
+        what was told before it does not rule out."""
+        if kept is None:
+            return [str(each) for each in event.data.get("contracts", ())]
+        call, moment = kept.guarded(), Moment(self.ends, kept.at, self.folder)
+        return [each.id for each in named(self.found, kept.call) if applies(each, call, moment, before=True)]
+
     def rows(self, made: Sequence[Verdict], event: Event) -> list[dict[str, Any]]:
         """Verdicts on the call of an event as the ledger keeps them."""
         key = self.ledger.key()
         return [as_data(each, "", key, event.identity) for each in made]
 
-    def settle(self, event: Event, kept: Kept) -> list[dict[str, Any]]:
+    def settle(self, event: Event, kept: Kept, told: Event | None = None) -> list[dict[str, Any]]:
         """Judges a call that stands open once more: its verdicts as the ledger keeps them. What is verified now, or
-        is no longer pending, is written down; what no contract is about any more stays as it was."""
+        is no longer pending, is written down; what no contract is about any more stays as it was `told` last (None:
+        when it ended)."""
         made = self.judge(kept)
-        old = {contract_of(row): row for row in event.data.get("verdicts", ())}
+        old = {contract_of(row): row for row in (told or event).data.get("verdicts", ())}
         rows = []
         for row in self.rows(made, event):
             before = old.get(contract_of(row), {})

@@ -18,6 +18,7 @@ from truecall_py.wire import Refused, dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 FOLDER, SUFFIX, DONE, DRAFT = "snapshots", ".json", ".done", ".draft"
@@ -31,7 +32,8 @@ PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 class Snapshot:
     """The world before one call: `at` is the time in seconds since the epoch, `cwd` the folder in which the call
     started (None: not said), `facts` what was seen, by `key`; `agent` and `turn` are those of the call; `folder` and
-    `name` say where it is kept."""
+    `name` say where it is kept; `over` asks the client whether a call, by the name of its snapshot, had ended before
+    this one was announced (None: nobody can be asked)."""
 
     at: float
     cwd: str | None
@@ -40,6 +42,7 @@ class Snapshot:
     turn: str = ""
     folder: str = ""
     name: str = ""
+    over: Callable[[str], bool] | None = None
 
     def fact(self, check: str, base: str | None, params: dict[str, Any]) -> Any:
         """What a check saw of these parameters; ABSENT where it did not look."""
@@ -54,9 +57,15 @@ class Snapshot:
             path = os.path.join(self.folder, name)
             ended = changed(path.removesuffix(SUFFIX) + DONE)
             other = read(path) if ended is None or ended >= self.at else None
-            if other is not None and wanted in other.facts and (ended is not None or not self.outlived(other)):
+            if other is None or wanted not in other.facts:
+                continue
+            if ended is not None or not (self.outlived(other) or self.told_over(other, name)):
                 return False
         return True
+
+    def told_over(self, other: Snapshot, name: str) -> bool:
+        """Whether the client says of a call, by the file of its snapshot, that it was over before this one."""
+        return self.over is not None and other.at < self.at and self.over(name.removesuffix(SUFFIX))
 
     def outlived(self, other: Snapshot) -> bool:
         """Whether a call that nobody told the end of (a person refused it, or its client tells of no failure) is over

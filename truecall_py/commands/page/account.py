@@ -43,7 +43,7 @@ class Account:
         self.figures.session(every, followed)
         self.waits.session(every, followed)
         self.operations += operations.of(events, self.now)
-        self.right += sum(followed.of(each).right is not None for each in every if each.corrected)
+        self.right += sum(followed.of(each).right is not None for each in every if each.was_corrected)
         stops = [each for each in events if each.event == STOP and "held" in each.data]
         self.stops += len(stops)
         self.held += sum(bool(each.data.get("held")) for each in stops)
