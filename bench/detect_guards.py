@@ -31,6 +31,11 @@ GIT = [
     (COMMIT, "git push --tags", "git push -f", "guard-branch-push"),
     (WORK, "git reset --hard HEAD~0", f"@{COMMIT}", "guard-branch-reset"),
     (COMMIT, "git reset --hard", "git reset --hard HEAD~1", "guard-branch-reset"),
+    (WORK, "git commit --allow-empty -m 'switch to sh'", f"@{COMMIT}", "guard-branch-commit"),
+    (WORK, "git pull --rebase; git push && git fetch", f"@{COMMIT}", "guard-branch-push"),
+    (COMMIT, "git push --force-with-lease=work:a1b2c3d origin work", "git push --force-with-lease=main:a1b2c3d origin main", "guard-branch-push-ref"),
+    (COMMIT, "git push origin work --tags", "git push origin main --tags; git fetch", "guard-branch-push-ref"),
+    (COMMIT, "git push origin HEAD:heads/work", "git push origin HEAD:heads/main", "guard-branch-push-ref"),
     (COMMIT, "git reset --hard origin/main", "git reset --hard a1b2c3d", "guard-branch-reset"),
     (COMMIT, "git reset HEAD a", "git reset -q --hard work", "guard-branch-reset"),
     (COMMIT, "echo 'git push origin main' >> notes.md", "git push origin main >> notes.md", "guard-branch-push-ref"),
@@ -39,7 +44,7 @@ GIT = [
 TABLES = ("users", "public.orders", '"Line Items"', "t1", "audit_log")
 BOUND = ["DELETE FROM {t} WHERE id = {n}", "UPDATE {t} SET a = {n} WHERE b IN (1, 2)", "update {t} set a = (select 1) where id={n}", "DELETE FROM {t} USING x WHERE x.id = {t}.id", "SELECT * FROM {t}", "INSERT INTO {t} VALUES ({n}) ON CONFLICT (id) DO UPDATE SET a = {n}", "BEGIN; DELETE FROM {t}; ROLLBACK;", "EXPLAIN DELETE FROM {t}", "WITH x AS (SELECT 1) UPDATE {t} SET a = 1 WHERE id = {n}", "CREATE TRIGGER g AFTER INSERT ON {t} BEGIN DELETE FROM old; END;", "TRUNCATE TABLE tmp_{n}", "SELECT 'DELETE FROM {n}'", "DELETE FROM {t} WHERE id = {n}; SELECT count(*) FROM {t}", "/* UPDATE all */ SELECT {n}", "GRANT DELETE ON {t} TO app", "ALTER TABLE {t} ADD FOREIGN KEY (a) REFERENCES b ON DELETE CASCADE", "DELETE FROM {t} LIMIT {n}", "UPDATE {t} JOIN b USING (id) SET a = {n}"]
 SWEEPS = ["DELETE FROM {t}", "delete from {t};", "UPDATE {t} SET a = {n}", "UPDATE {t} SET a = (SELECT 1 WHERE 2 = {n})", "DELETE FROM {t} -- WHERE id = {n}", "SELECT 1; DELETE FROM {t} /* WHERE id = {n} */", "BEGIN; UPDATE {t} SET a = {n}; COMMIT", "WITH x AS (SELECT 1) DELETE FROM {t}", "WITH x AS (DELETE FROM {t} RETURNING *) SELECT * FROM x WHERE id = {n}"]
-CLIENTS = ["psql -d app -c {q}", "psql -At -U app app -c {q}", "sqlite3 app.db {q}", "mysql -u root app -e {q}", "PGPASSWORD=x psql -h localhost -c {q} app", "cd . && psql --command={q} | head -3"]
+CLIENTS = ["psql -d app -c {q}", "psql -At -U app app -c {q}", "sqlite3 app.db {q}", "mysql -u root app -e {q}", "PGPASSWORD=x psql -h localhost -c {q} app", "cd . && psql --command={q} | head -3", "mysql -uroot -psecret -e {q} app", "psql -c 'SELECT 1' -c {q}", "sqlite3 app.db 'SELECT 1' {q} && rm x"]
 
 
 def quoted(text: str) -> str:

@@ -31,7 +31,11 @@ PostToolBatch)
     "claude-code"*)
       # Nothing to judge; the batches are counted only while something rests.
       rests=${XDG_STATE_HOME:-$HOME/.local/state}/truecall/resting before=
-      for word; do [ "$before" != --state ] || rests=$word/resting; before=$word; done
+      for word; do
+        [ "$before" != --state ] || rests=$word/resting
+        case $word in --state=*) rests=${word#*=}/resting ;; esac
+        before=$word
+      done
       [ -e "$rests" ] || exit 0
       ;;
     esac
@@ -68,7 +72,11 @@ claude-code:PostToolBatch)
 claude-code:PreToolUse)
   # Where some trusted contract is a guard, the call is not made, unless a person switched truecall off meanwhile.
   state=${XDG_STATE_HOME:-$HOME/.local/state}/truecall before=
-  for word; do [ "$before" != --state ] || state=$word; before=$word; done
+  for word; do
+    [ "$before" != --state ] || state=$word
+    case $word in --state=*) state=${word#*=} ;; esac
+    before=$word
+  done
   off=
   if [ -f "$state/off" ]; then
     read -r off <"$state/off"
@@ -105,7 +113,11 @@ codex:PostToolUse)
 codex:PreToolUse)
   # Where some trusted contract is a guard, the call is not made, unless a person switched truecall off meanwhile.
   state=${XDG_STATE_HOME:-$HOME/.local/state}/truecall before=
-  for word; do [ "$before" != --state ] || state=$word; before=$word; done
+  for word; do
+    [ "$before" != --state ] || state=$word
+    case $word in --state=*) state=${word#*=} ;; esac
+    before=$word
+  done
   off=
   if [ -f "$state/off" ]; then
     read -r off <"$state/off"

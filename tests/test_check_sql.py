@@ -30,6 +30,16 @@ SWEEPS = (
     "DELETE FROM users USING other",
     "UPDATE users SET note = $$it's WHERE$$",
     "UPDATE users SET a = 'it''s' || ' WHERE '",
+    "UPDATE users SET (a, b) = (1, 2)",
+    "DELETE LOW_PRIORITY QUICK FROM users",
+    "UPDATE IGNORE users SET a = 1",
+    "EXPLAIN ANALYZE DELETE FROM users",
+    "EXPLAIN ANALYZE VERBOSE UPDATE users SET a = 1",
+    "ROLLBACK; DELETE FROM users",
+    "BEGIN; DELETE FROM a; ROLLBACK; DELETE FROM users",
+    "CREATE TABLE IF NOT EXISTS users (id int); DELETE FROM users",
+    "CREATE TABLE fresh (id int); DELETE FROM users",
+    "CREATE TABLE fresh.users (id int); DELETE FROM users",
 )
 NOT = (
     "DELETE FROM users WHERE id = 1",
@@ -47,7 +57,12 @@ NOT = (
     "DO $$ BEGIN DELETE FROM users; END $$",
     "BEGIN; DELETE FROM users; ROLLBACK",
     "EXPLAIN DELETE FROM users",
-    "EXPLAIN ANALYZE DELETE FROM users",
+    "EXPLAIN ANALYZE DELETE FROM users WHERE id = 1",
+    "EXPLAIN ANALYZE",
+    "BEGIN; DELETE FROM users; ABORT",
+    "CREATE TEMP TABLE t AS SELECT 1 AS a; UPDATE t SET a = 2; SELECT * FROM t",
+    "CREATE TABLE t (a int); INSERT INTO t VALUES (1); DELETE FROM t",
+    "update the docs set, and see (what) is left",
     "GRANT DELETE ON users TO app",
     "MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE",
     "SELECT 'DELETE FROM users'",
@@ -86,7 +101,7 @@ def test_what_does_not_or_not_for_certain(text):
 @settings(max_examples=300, deadline=None)
 def test_no_text_makes_it_fail(text):
     """Whatever is sent, it is read without an error."""
-    assert all(each.upper().startswith(("DELETE", "UPDATE", "WITH")) for each in sweeping(text))
+    assert all(each.upper().startswith(("DELETE", "UPDATE", "WITH", "EXPLAIN")) for each in sweeping(text))
 
 
 @pytest.mark.parametrize(("text", "kinds", "state"), [

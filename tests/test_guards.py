@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from conftest import ROOT, SESSION
@@ -265,6 +267,70 @@ def test_a_sub_agents_call_is_guarded(project):
     assert "NOT MADE" in Asker(project, "claude-code").refusal(payload)
 
 
+LINE = """\
+version: 1
+contracts:
+  - id: no-drop
+    kind: shell
+    when: {args.command: {runs: "rm [-rf] {path}"}}
+    pre: {given: {value: "{{match.path}}", is: {not_equals: data}}}
+"""
+
+
+@pytest.mark.parametrize("after", ["", " && make", "; touch data", " || rm -r data", " | sh x.sh", "; rm -rf x; mkdir data"])
+def test_what_comes_after_it_takes_nothing_back(project, harness, after):
+    """A guard asks what will be run. Whether a later command makes up for it is for the check after the call."""
+    project.trust(LINE)
+    asker = Asker(project, harness)
+    assert '"data" is given' in asker.refusal(project.bash(f"rm -rf data{after}", harness))
+    assert asker.answer(project.bash(f"rm -rf x{after if 'data' not in after else ''}", harness)).form == "silent"
+
+
+def test_a_file_that_is_to_be_made_lies_inside_already(project):
+    """A Write of a new file is judged by where it will be, also by way of links, and of folders that are not there yet."""
+    project.trust('version: 1\ncontracts:\n  - id: inside\n    kind: write\n'
+                  '    pre: {inside: {path: "{{file.path}}", folder: "{{project}}"}}\n')  # fmt: skip
+    asker = Asker(project, "claude-code")
+    os.symlink(project.folder("elsewhere"), f"{project.root}/out")
+    os.symlink(f"{project.base}/elsewhere/none", f"{project.root}/dangling")
+    for name in ("new.txt", "a/b/c.txt", "a/../b.txt"):
+        assert asker.answer(project.wrote(name, "x")).form == "silent"
+    for name in ("../new.txt", "out/new.txt", "dangling", "a/../../new.txt", "out/a/b.txt"):
+        text = asker.refusal(project.wrote(name, "x"))
+        assert "lies outside of" in text and "what does exist" not in text
+
+
+class Service(BaseHTTPRequestHandler):
+    """A loopback service with one answer for each name."""
+
+    answers: dict
+
+    def do_GET(self):
+        status, body = self.answers[self.path.strip("/")]
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *args):
+        pass
+
+
+def test_a_service_that_answers_no_is_not_waited_for(project, harness):
+    """What it does not know, and a quota that is used up, is no better in a moment; a service that is busy is."""
+    answers = {"gone": (404, "no"), "busy": (503, "later"), "many": (429, "later"), "quota": (200, '{"left": 0}')}
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Service", (Service,), {"answers": answers}))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f'"http://127.0.0.1:{server.server_port}/{{{{args.title}}}}", json: {{left: {{at_least: 1}}}}'
+    project.trust(DOWN.replace('"http://127.0.0.1:1/health"', url))
+    asker = Asker(project, harness)
+    told = {title: reason(asker.note(title=title, body="x")) for title in answers}
+    server.shutdown()
+    server.server_close()
+    assert ["wait 2 seconds" in told[name] for name in ("gone", "busy", "many", "quota")] == [False, True, True, False]
+    assert "see that what is expected above holds" in told["gone"] and "left is 0" in told["quota"]
+
+
 # -- the chain -----------------------------------------------------------------------------------------------
 
 
@@ -337,6 +403,15 @@ def test_a_guard_that_cannot_be_evaluated_refuses(asker):
     text = reason(asker.note(title="a", body="x"))
     assert "its guard could not be evaluated" in text and "truecall doctor" in text
     assert events(asker.project)[-1][:2] == ("refused", "unverified")
+
+
+def test_what_cannot_be_told_gets_no_remedy(asker):
+    """The remedy is for what a guard finds; that it applies is not known where the guard could not be asked."""
+    asker.project.trust(BROKEN + "    remedy: Choose another title\n")
+    assert "another title" not in reason(asker.note(title="a", body="x"))
+    slow = BROKEN.replace("[/nonexistent/program]", "[sleep, '60']") + "    timeout: 1s\n    remedy: Choose another title\n"
+    asker.project.trust(slow)
+    assert "another title" not in reason(asker.note(title="a", body="x"))
 
 
 def test_a_person_may_be_asked_instead(asker):
@@ -507,7 +582,25 @@ def test_a_dead_python_refuses_with_a_state_folder_of_its_own(project, harness):
     pinning.trust(pinning.compile_file(path), other)
     payload = announced(project.mcp(harness))
     assert reason(project.hook(payload, harness, "PreToolUse", ("--state", other), env=DEAD))
+    assert reason(project.hook(payload, harness, "PreToolUse", (f"--state={other}",), env=DEAD))
     assert project.hook(payload, harness, "PreToolUse", env=DEAD).form == "append"
+
+
+def test_trouble_refuses_nothing_for_guards_that_only_observe(project, harness):
+    """No Python, a payload that cannot be read, a bug: who is only tried out keeps no call from being made."""
+    from test_fail_closed import installation
+
+    observing = SCHEMA.replace("contracts:", "mode: observe\ncontracts:")
+    project.trust(observing)
+    payload = announced(project.mcp(harness))
+    assert project.hook(payload, harness, "PreToolUse", env=DEAD).form == "append"
+    assert project.hook(b"{", harness, "PreToolUse").form == "notice"
+    run = installation(project, "guarding.py", "\ndef barrier(*args):\n    raise ValueError('bug')\n")
+    answer = project.hook(payload, harness, "PreToolUse", run=run)
+    assert answer.form == "notice" and "a bug of its own" in answer.notice
+    project.trust(observing + TEMPLATE.partition("contracts:\n")[2] + "    mode: enforce\n")
+    assert reason(project.hook(payload, harness, "PreToolUse", run=run))
+    assert reason(project.hook(payload, harness, "PreToolUse", env=DEAD))
 
 
 @pytest.mark.parametrize(("text", "refuses"), [

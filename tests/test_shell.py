@@ -388,6 +388,8 @@ LATER: list[Row] = [
 CP = "cp [-fv] [--force] {source...} {target}"
 MKDIR = "mkdir [-pv] [-m=] [--mode=] {dir...}"
 CURL = "curl [-fsSL] [--fail] [-H=] [--header=] [-o={file}] [--output={file}] {url}"
+PSQL = "psql [-q] [-h=] [-c={sql...}] [--command={sql...}] *"
+MYSQL = "mysql [-Bu] [-p=?] [--password=?] [-e={sql}] *"
 INSIDE = "mv {source...} {target} {inside}={target}/{source}"
 
 
@@ -452,6 +454,14 @@ WORDS_AFTER: list[Row] = [
     (CURL, "curl -o f -o g u", 0, None),
     (CURL, "curl -o f --output g u", 0, None),
     (CURL, "curl -Z -o f u", 0, None),
+    (PSQL, "psql -c a -qc b x --command=c", 0, [{"sql": "a"}, {"sql": "b"}, {"sql": "c"}]),
+    (PSQL, "psql -h c x -c a $X", 0, [{"sql": "a"}]),
+    (PSQL, "psql -c a -c $X", 0, None),
+    (PSQL, "psql -h c", 0, None),
+    (MYSQL, "mysql -e a -Bpsecret x", 0, [{"sql": "a"}]),
+    (MYSQL, "mysql -p -e a", 0, [{"sql": "a"}]),
+    (MYSQL, "mysql --password=e --password -e a", 0, [{"sql": "a"}]),
+    (MYSQL, "mysql -pe a", 0, None),  # that is the password
     (CURL, "curl -o f", 0, None),
     (INSIDE, "mv a b", 0, inside("a", "b", "b/a")),
     (INSIDE, "mv x/a b/", 0, inside("x/a", "b/", "b/a")),
@@ -656,7 +666,8 @@ def test_runs(pattern: str, command: str, exit_code: int | None, expected: list[
         ("a {b} > {b}", "twice"),
         ("a [-m={b}] {b}", "twice"),
         ("a [-mp=] b", "[-m=]"),
-        ("a [-m={b...}] c", "one value"),
+        ("a [-m={b...}] [-n={c...}]", "only one"),
+        ("a [-m={b...}] {c...}", "single words"),
         ("a {b}={c}/{d}", "nothing captures"),
         ("a {b} {c}={b", "not closed"),
         ("a {b} {c}=b", "made of nothing"),

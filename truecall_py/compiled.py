@@ -72,8 +72,8 @@ def looks_before(item: dict[str, Any], plain: dict[str, Any]) -> bool:
 
 
 def beforehand(item: dict[str, Any]) -> None:
-    """Fills in what a compiled check of `pre` means: `schema` is about the arguments, and that nothing is there needs
-    no proof that something was."""
+    """Fills in what a compiled check of `pre` means: `schema` is about the arguments, that nothing is there needs no
+    proof that something was, and what lies inside may still be to come."""
     name, params = item["check"], item["params"]
     if name in contract.COMBINATORS:
         for each in params if isinstance(params, list) else [params]:
@@ -81,6 +81,8 @@ def beforehand(item: dict[str, Any]) -> None:
         return
     if name == "schema":
         params.setdefault("of", "args")
+    if name == "inside":
+        params.setdefault("missing", "allowed")
     if any(field.name == "vacuous" for field in module(name).FIELDS):
         params.setdefault("vacuous", "ok")
 

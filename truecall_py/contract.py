@@ -36,6 +36,11 @@ def guards(plain: dict[str, Any]) -> bool:
     return bool(plain.get("pre") or plain.get("requires"))
 
 
+def refuses(plain: dict[str, Any]) -> bool:
+    """Whether it may keep a call from being made: one that only observes never does, whatever goes wrong."""
+    return guards(plain) and plain.get("mode") != "observe"
+
+
 def guards_only(plain: dict[str, Any]) -> bool:
     """Whether it says nothing of what is there after the call."""
     return guards(plain) and not plain["post"] and "receipt" not in plain

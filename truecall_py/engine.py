@@ -60,7 +60,7 @@ class Application:
 
 
 def condition(
-    path: str, matcher: dict[str, Any], facts: Facts, before: bool = False
+    path: str, matcher: dict[str, Any], facts: Facts, before: bool = False, guard: bool = False
 ) -> list[dict[str, str]] | None:
     """The captures of one `when` (one empty capture where it has no `runs`), None where it does not hold. With
     `before` the call is not made yet: what only its answer tells may hold, and so does nothing against it."""
@@ -73,7 +73,7 @@ def condition(
             return None
         captures = []
         for pattern in matcher["runs"]:
-            captures += [each for each in captured(pattern, value, facts, before) if each not in captures]
+            captures += [each for each in captured(pattern, value, facts, before, guard) if each not in captures]
         if not captures:
             return None
     rest = {operator: wanted for operator, wanted in matcher.items() if operator != "runs"}
@@ -81,7 +81,7 @@ def condition(
     return captures if not rest or holds(wanted, value, facts.world, condition=True) else None
 
 
-def captured(pattern: str, command: str, facts: Facts, before: bool) -> list[dict[str, str]]:
+def captured(pattern: str, command: str, facts: Facts, before: bool, guard: bool = False) -> list[dict[str, str]]:
     """What a `runs` pattern captures of a command; nothing where it does not match."""
     program = pattern.partition(" ")[0]
     redirects = " > " in pattern or " >> " in pattern
@@ -90,7 +90,7 @@ def captured(pattern: str, command: str, facts: Facts, before: bool) -> list[dic
     from truecall_py.runs import runs
 
     # The exit code may cost a look-up: it is asked for only if the command could match at all.
-    found = runs(pattern, command, 0)
+    found = runs(pattern, command, 0, guard)
     return (found if before or not found else runs(pattern, command, exit_code_of(facts))) or []
 
 
@@ -116,7 +116,7 @@ def applications(
         facts = Facts(call, world, file)
         captures: list[dict[str, str]] = [{}]
         for path, matcher in contract.plain.get("when", {}).items():
-            here = condition(path, matcher, facts, before)
+            here = condition(path, matcher, facts, before, guard)
             if here is None:
                 why = f"when: {path} must be one that {describe(matcher)}, and is {shown(facts.get(path), 80)}"
                 break

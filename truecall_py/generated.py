@@ -75,7 +75,11 @@ BEFORE = """\
 {patterns})
   # Where some trusted contract is a guard, the call is not made, unless a person switched truecall off meanwhile.
   state=${{XDG_STATE_HOME:-$HOME/.local/state}}/truecall before=
-  for word; do [ "$before" != --state ] || state=$word; before=$word; done
+  for word; do
+    [ "$before" != --state ] || state=$word
+    case $word in --state=*) state=${{word#*=}} ;; esac
+    before=$word
+  done
   off=
   if [ -f "$state/{off}" ]; then
     read -r off <"$state/{off}"
@@ -121,7 +125,11 @@ READ_FIRST = """\
     "{name}"*)
       # Nothing to judge; the batches are counted only while something rests.
       rests=${{XDG_STATE_HOME:-$HOME/.local/state}}/truecall/{rests} before=
-      for word; do [ "$before" != --state ] || rests=$word/{rests}; before=$word; done
+      for word; do
+        [ "$before" != --state ] || rests=$word/{rests}
+        case $word in --state=*) rests=${{word#*=}}/{rests} ;; esac
+        before=$word
+      done
       [ -e "$rests" ] || exit 0
       ;;
     esac

@@ -117,7 +117,7 @@ def imperative(verdict: Verdict, call: ToolCall, trial: Trial | None) -> str:
     )  # fmt: skip
     if order in (policy.NOT_YOURS, policy.HAND_OVER):
         return words
-    if verdict.remedy:
+    if verdict.remedy and verdict.state != UNVERIFIED:  # it is for what was found, and nothing was
         remedy = quoted(verdict.remedy, 600).rstrip()
         remedy += "" if remedy.endswith((".", "!", "?")) else "."
         met = order == policy.GUARDED

@@ -38,7 +38,7 @@ LOOKING = frozenset(("read", "fetch", "agent"))
 PATIENCE = 10.0  # seconds for all guards of one call: half of what a hook may take
 OBSERVE, ASK = "observe", "ask"
 ALLOWED, NOT_MADE = "allowed", "not made"  # the outcome of a guard's verdict
-SERVICES = ("http_status", "port")  # what does not hold there may hold in a moment
+PASSING = ("status 5", "status 408", "status 425", "status 429")  # answers of a service that may be others soon
 
 
 @record(frozen=True)
@@ -137,9 +137,17 @@ def class_of(found: Verdict) -> str:
     first = next((each for each in found.outcomes if each.state == found.state), None)
     if found.state == UNVERIFIED:
         return budgets.TRANSIENT if first and first.cause == "probe" else budgets.OTHER  # the look had trouble
-    if first and first.check in SERVICES:
+    if first and passes(first):
         return budgets.TRANSIENT
     return budgets.kind_of(found, FAILURE, "")
+
+
+def passes(found: Outcome) -> bool:
+    """Whether what was found of a service passes by itself: nobody answers, or it says that it is busy or broken. A
+    quota that is used up, and what it does not know, do not."""
+    if found.check == "http_status":
+        return found.blank or found.found.startswith(PASSING)
+    return found.check == "port"
 
 
 def judged(
@@ -245,19 +253,19 @@ def named(found: Sequence[Source], call: ToolCall, state: str) -> tuple[list[Con
     contracts: list[Contract] = []
     lost = ""
     for source in found:
-        guards_it = source.guards(call)
+        refuses = source.refuses(call)
         try:
             contracts += source.named(call)
             wrong = source.why if source.damaged else ""
         except TrustError as error:
-            wrong = error.what if guards_it else ""
+            wrong = error.what if refuses else ""
         if wrong and not lost and not (source.damaged and (call.kinds <= LOOKING or not marked(state))):
             lost = f"{source.path} {wrong}"
     return contracts, lost
 
 
 def marked(state: str) -> bool:
-    """Whether some trusted contract is asked before calls."""
+    """Whether some trusted contract may refuse calls."""
     from truecall_py.trust import GUARDS
 
     return os.path.exists(os.path.join(state, GUARDS))

@@ -12,7 +12,7 @@ from truecall_py import __version__, loader
 from truecall_py.atomic import write_whole
 from truecall_py.codes import problem
 from truecall_py.compiled import in_project
-from truecall_py.contract import COMBINATORS, FILE_NAME, guards
+from truecall_py.contract import COMBINATORS, FILE_NAME, guards, refuses
 from truecall_py.digest import sha256
 from truecall_py.errors import ContractError, TrustError
 from truecall_py.records import record
@@ -143,7 +143,9 @@ def code_file(written: str, project: str) -> str | None:
 
 def assemble(path: str, contracts: list[dict[str, Any]], data: bytes, policy: dict[str, Any]) -> bytes:
     lines = b""
-    index: dict[str, Any] = {"tools": {}, "kinds": {}, "stop": [], "guards": [], "policy": policy, "ends": []}
+    index: dict[str, Any] = {
+        "tools": {}, "kinds": {}, "stop": [], "guards": [], "refuse": [], "policy": policy, "ends": [],
+    }  # fmt: skip
     for number, plain in enumerate(contracts):
         lines += dumps(plain).encode() + b"\n"
         index["ends"].append(len(lines))
@@ -152,6 +154,8 @@ def assemble(path: str, contracts: list[dict[str, Any]], data: bytes, policy: di
             continue
         if guards(plain):
             index["guards"].append(number)
+        if refuses(plain):
+            index["refuse"].append(number)
         for table, name in (("tools", "tool"), ("kinds", "kind")):
             for key in plain.get(name) or ():
                 index[table].setdefault(key, []).append(number)
@@ -186,7 +190,7 @@ def trust(compiled: Compiled, state: str) -> str:
             names = pins(folder)
             number = int(names[0][: -len(SUFFIX)]) + 1 if names else 1
             target = os.path.join(folder, f"{number}{SUFFIX}")
-            if any(map(guards, compiled.contracts)):  # before the pin: too early is the careful side
+            if any(map(refuses, compiled.contracts)):  # before the pin: too early is the careful side
                 write_whole(os.path.join(state, GUARDS), b"")
             write_whole(target, compiled.pin)
             fresh = Pin(compiled.pin, target)
@@ -204,8 +208,8 @@ def trust(compiled: Compiled, state: str) -> str:
 
 
 def unmark(state: str) -> None:
-    """Takes away the mark that there are guards, once no pin holds one; a pin that cannot be read may. Raises
-    OSError."""
+    """Takes away the mark that there are guards that refuse, once no pin holds one; a pin that cannot be read may.
+    Raises OSError."""
     mark = os.path.join(state, GUARDS)
     if not os.path.lexists(mark):
         return
@@ -213,7 +217,7 @@ def unmark(state: str) -> None:
         folder = folder_of(state, path)
         for name in pins(folder):
             try:
-                if read_pin(os.path.join(folder, name)).index.get("guards"):
+                if read_pin(os.path.join(folder, name)).index.get("refuse"):
                     return
             except TrustError:
                 return

@@ -8,6 +8,8 @@ A pattern is words split on blanks, each compared with one word of the command t
   mkdir [-pv] [--parents] {dir...}   these options may stand anywhere, short ones combined in any order
   mkdir [-m=] [--mode=] {dir...}     these take a value, in the same word or the next, which is passed over
   curl [-fsS] [-o={file}] {url}      this one must be there, and its value is captured; so `-` never is
+  psql [-c={sql...}] *               this one as often as it is there, each value judged by itself
+  mysql [-p=?] [--password=?] *      these may have a value, in the same word only
   git push !--dry-run !-n *          these words must not stand anywhere, `-n` also not within `-nv`
   rm !sudo {path}                    not by way of sudo
   git commit -m "a b"     quotes hold a word together and take the meaning from all the characters above
@@ -25,9 +27,9 @@ where the shell began (`cd x && ...`, `git -C x ...`).
 
 Every command of a pipe is started, so each one in it may match; how one ended is known of the last alone.
 
-It must never match a command that was not certainly executed, nor one whose effect a later command of
-the same line, or one beside it in the same pipe, may have undone or changed: a false match blocks honest
-work, a missed one is only silent.
+It must never match a command that was not certainly executed, nor (but for a guard, which asks before) one whose
+effect a later command of the same line, or one beside it in the same pipe, may have undone or changed: a false match
+blocks honest work, a missed one is only silent.
 """
 
 from __future__ import annotations
@@ -43,8 +45,9 @@ if TYPE_CHECKING:
     from truecall_py.shell_words import Simple
 
 
-def runs(pattern: str, command: str, exit_code: int | None) -> list[dict[str, str]] | None:
-    """None: it does not match; else the captures, one dict for each operand (an empty one without any)."""
+def runs(pattern: str, command: str, exit_code: int | None, guard: bool = False) -> list[dict[str, str]] | None:
+    """None: it does not match; else the captures, one dict for each operand (an empty one without any). With `guard`
+    it is asked what will be run, and not what will stand of it: what comes afterwards takes nothing back."""
     form = compiled(pattern)
     if isinstance(form, str) or exit_code in (126, 127):  # something was not found; which is not known
         return None
@@ -61,7 +64,8 @@ def runs(pattern: str, command: str, exit_code: int | None) -> list[dict[str, st
             directory = place.of(simple)
             captures, argv, directory = _described(form, simple, directory)
             if captures is not None:
-                later = later or Aftermath(simples)
+                if not guard:
+                    later = later or Aftermath(simples)
                 since = simple.since if simple.piped else -1
                 found += _standing(form, captures, argv, directory, later, index, since)
         place.follow(simple)
@@ -113,18 +117,19 @@ def _standing(
     captures: list[dict[str, str]],
     argv: list[str | None],
     directory: str | None,
-    later: Aftermath,
+    later: Aftermath | None,
     index: int,
     since: int,
 ) -> list[dict[str, str]]:
-    """Those captures that no other command may have touched, with where they are."""
+    """Those captures that no other command may have touched (`later` knows them; None: nobody asks), with where they
+    are."""
     standing = []
     for capture in captures:
         operands = [value for name, value in capture.items() if name != form.text]
         relative = not operands or any(word[:1] not in ("/", "~") for word in operands)
         if any(map(turns, operands)) or (directory is None and relative):
             continue
-        if later.spoils(index, argv, operands, since, form.redirected is not None):
+        if later is not None and later.spoils(index, argv, operands, since, form.redirected is not None):
             continue
         standing.append(capture | ({DIRECTORY: directory} if directory else {}))
     return standing

@@ -65,10 +65,10 @@ def match(
     `dropped` are the words of sudo, env and the like before it, `captured` is what was found beside its words."""
     if _refused(form, argv, dropped):
         return None
-    words = _without_options(form, argv, captured)
-    if words is None or not form.needed <= captured.keys():
-        return None
     many: list[dict[str, str]] = []
+    words = _without_options(form, argv, captured, many)
+    if words is None or not form.needed <= {*captured, *(form.every for _ in many)}:
+        return None
     at = 0
     ended = False
     for position, (kind, value) in enumerate(form.words):
@@ -126,9 +126,11 @@ def below(path: tuple[str, list[str]], other: tuple[str, list[str]]) -> bool:
     return 0 < len(above) < len(parts) and parts[: len(above)] == above
 
 
-def _without_options(form: Pattern, argv: list[str | None], captured: dict[str, str]) -> list[str | None] | None:
-    """The words but for those options that may stand anywhere, whose values are captured; None where a value is
-    not known, or stands there twice."""
+def _without_options(
+    form: Pattern, argv: list[str | None], captured: dict[str, str], many: list[dict[str, str]]
+) -> list[str | None] | None:
+    """The words but for those options that may stand anywhere, whose values are captured (in `many` those of the one
+    that may be there more than once); None where a value is not known, or stands there twice."""
     if not form.short and not form.long:
         return argv
     words = argv[:1]
@@ -152,7 +154,9 @@ def _without_options(form: Pattern, argv: list[str | None], captured: dict[str, 
                 at += 1
             if value is None or (name and (value in ("", "-") or name in captured)):
                 return None
-            if name:
+            if name and name == form.every:
+                many.append({name: value})
+            elif name:
                 captured[name] = value
     return words
 
@@ -165,11 +169,13 @@ def _taken(form: Pattern, word: str) -> tuple[str | None, str | None]:
         if option not in form.long or (equals and form.long[option] is None):
             return None, None
         name = form.long[option]
-        return (None, "") if name is None else (name, value if equals else None)
+        return (None, "") if name in (None, "?") else (name, value if equals else None)
     for at in range(1, len(word)):
         if word[at] not in form.short:
             return None, None
         name = form.short[word[at]]
+        if name == "?":
+            break
         if name is not None:
             return name, word[at + 1 :] or None
     return None, ""

@@ -17,11 +17,12 @@ _compiled: dict[str, Pattern | str] = {}
 class Pattern:
     """`words` are ("word", glob), ("one", name), ("all", name); `short` and `long` the options that may stand
     anywhere, with the name that captures their value ("": it is passed over, None: they have none); `needed` the
-    names of values that must be there; `made` is (name, pieces), a piece being text or a name in a list."""
+    names of values that must be there; `made` is (name, pieces), a piece being text or a name in a list. An option
+    named "?" has a value in its own word or none."""
 
     __slots__ = (
-        "ended", "folder", "forbidden", "long", "made", "names", "needed", "redirected", "rest", "short", "text",
-        "words",
+        "ended", "every", "folder", "forbidden", "long", "made", "names", "needed", "redirected", "rest", "short",
+        "text", "words",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class Pattern:
         self.redirected: tuple[str, str] | None = None  # (">" or ">>", name)
         self.text = ""  # the name that captures a here-document
         self.ended = False  # `&&`
+        self.every = ""  # the name that captures the value of an option as often as it is there
         self.rest = False
         self.folder = False
 
@@ -164,7 +166,7 @@ def _part(form: Pattern, bare: str, glob: list[str], last: bool) -> str | None:
         form.words.append(("word", glob))
         return None
     many = bare.endswith("...}")
-    if many and _open_ended(form):
+    if many and (_open_ended(form) or form.every):
         return "only single words may follow {name...}"
     wrong = _name(form, bare)
     form.words.append(("all" if many else "one", form.names[-1] if not wrong else ""))
@@ -176,22 +178,33 @@ def _open_ended(form: Pattern) -> bool:
 
 
 def _option(form: Pattern, bare: str) -> str | None:
-    """`[-pv]`, `[--name]`; with a value `[-m=]`, `[--mode=]`; with one to capture `[-o={file}]`."""
+    """`[-pv]`, `[--name]`; with a value `[-m=]`, `[--mode=]`, or in the same word only `[-p=?]`; with one to capture
+    `[-o={file}]`, or every time `[-e={text...}]`."""
     options, equals, value = bare[1:-1].partition("=")
     formed = bare.endswith("]") and len(options) > 1 and options[0] == "-" and options != "--"
     alone = len(options) == 2 or options[1:2] == "-"
-    if not formed or (equals and not alone) or (value and value[0] != "{"):
+    if not formed or (equals and not alone) or (value and value != "?" and value[0] != "{"):
         return f"{bare}: write [-pv] or [--name], [-m=] with a value, or quote it if it is meant as a word"
-    name: str | None = value[1:-1] if value else "" if equals else None
-    if value:
+    name: str | None = value if value == "?" else value[1:-1].removesuffix("...") if value else "" if equals else None
+    if value and name and value != "?":
         wrong = _name(form, value, again=name in form.needed)
-        if wrong or value.endswith("...}"):
-            return wrong or f"{bare}: an option has one value"
-        form.needed.add(value[1:-1])
+        if value.endswith("...}"):
+            wrong = wrong or _every(form, name)
+        if wrong:
+            return wrong
+        form.needed.add(name)
     if options.startswith("--"):
         form.long[options] = name
     else:
         form.short |= dict.fromkeys(options[1:], name)
+    return None
+
+
+def _every(form: Pattern, name: str) -> str | None:
+    """Notes the option whose every value is captured; what is wrong with it, if anything."""
+    if _open_ended(form) or form.every not in ("", name):
+        return "only one {name...} may stand there"
+    form.every = name
     return None
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TRUSTED, CHANGED, DELETED, UNTRUSTED = "trusted", "changed", "deleted", "untrusted"
 FOLDER = "contracts"
-GUARDS = "guards"  # a file in the state folder: while it is there, some trusted contract is asked before calls
+GUARDS = "guards"  # a file in the state folder: while it is there, some trusted contract may refuse calls
 SUFFIX = ".pin"
 LARGEST, LARGEST_CODE = 32 << 20, 256 << 20  # bytes of a contract file or pin, and of a file of code
 GONE = (2, 20)  # ENOENT and ENOTDIR: nothing is there
@@ -38,8 +38,8 @@ MALFORMED = (ValueError, LookupError, TypeError, AttributeError)  # what reading
 @record(frozen=True)
 class Source:
     """The contracts of one file as they are enforced. `index` is {"tools": {pattern: [numbers]}, "kinds":
-    {kind: [numbers]}, "stop": [numbers], "guards": [numbers], "policy": {}, "ends": [where each contract's line in
-    `lines` ends]}; `status` is one of the four above."""
+    {kind: [numbers]}, "stop": [numbers], "guards": [numbers], "refuse": [those guards that enforce], "policy": {},
+    "ends": [where each contract's line in `lines` ends]}; `status` is one of the four above."""
 
     path: str
     project: str
@@ -70,8 +70,16 @@ class Source:
     def guards(self, call: ToolCall) -> bool:
         """Whether one of the contracts that name this call is asked before it, or may be: what was trusted and cannot
         be read may hold one."""
+        return self.among(call, "guards")
+
+    def refuses(self, call: ToolCall) -> bool:
+        """The same of those that may keep it from being made."""
+        return self.among(call, "refuse")
+
+    def among(self, call: ToolCall, which: str) -> bool:
+        """Whether a contract that names this call is in one of the lists of the index, or may be."""
         try:
-            wanted = (self.index or {}).get("guards")
+            wanted = (self.index or {}).get(which)
             return self.damaged if not wanted else not self.numbers(call).isdisjoint(wanted)
         except MALFORMED:
             return True

@@ -48,7 +48,7 @@ def guarded_anyway(harness: ModuleType, options: Options) -> bool:
         if options.announced is not None and not options.off():
             state, session = options.state or places.state(), places.anchor(harness.PROJECT_ENV)
             found = trust.sources(session, state, places.user_file(), options.contracts)
-            return any(source.guards(options.announced) for source in found)
+            return any(source.refuses(options.announced) for source in found)
     except BaseException:  # then it counts whether there are any
         options.announced = None
     marked = os.path.exists(os.path.join(options.state or places.state(), trust.GUARDS))

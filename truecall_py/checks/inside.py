@@ -28,6 +28,8 @@ FIELDS = (
           "the session works, other worktrees in it left out.", templated=True),
     field("symlink", "choice", "kept: if the path was a symbolic link before the call, it still is one.",
           choices=("kept",)),
+    field("missing", "choice", "allowed: where nothing is there, or a link leads to nothing, it is judged by where "
+          "it would be; so it is in `pre`.", choices=("allowed",)),
 )  # fmt: skip
 ASSERTS = ()
 EXAMPLES = (
@@ -78,14 +80,15 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected = expect(params)
     path = world.resolve(params["path"]).rstrip("/") or "/"
     itself, found = world.stat(path, follow=False), world.stat(path)
-    if itself is None:
+    to_come = params.get("missing") == "allowed"
+    if itself is None and not to_come:
         return refuted(expected, f"nothing at {path}", nearest(path, world), True)
-    if found is None:
+    if found is None and not to_come:
         return refuted(expected, f"a link that points to nothing at {path}", blank=True)
     earlier = world.earlier(NAME, params)
     if params.get("symlink"):
         was = world.before(NAME, params)
-        if was and was["link"] is not None and not modes.S_ISLNK(itself.st_mode):
+        if was and was["link"] is not None and itself and not modes.S_ISLNK(itself.st_mode):
             what = f"{named(itself.st_mode)} at {path}, where a link to {was['link']} was before the call"
             if not world.alone(NAME, params):
                 raise Unverified(f"{what}, but another call about it ran at the same time", "probe")
@@ -100,6 +103,8 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     other = other_worktree(real, folder, world) if default else ""
     if other:
         return refuted(expected, f"{shown} lies in another worktree, {other}")
+    if found is None:
+        return verified(expected, f"{shown} would lie in {folder}")
     effect = since(earlier["mark"] if earlier else earlier, mark(found))
     return verified(expected, f"{shown} lies in {folder}", effect)
 

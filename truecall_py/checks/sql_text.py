@@ -9,6 +9,10 @@ LARGEST, DEEPEST = 1 << 20, 100  # letters that are read, and parentheses in eac
 DML = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "VALUES", "TABLE")
 CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
 SWEEPS = ("DELETE", "UPDATE")
+UNDOES = ("ROLLBACK", "ABORT")
+# What may stand between DELETE and FROM, or behind UPDATE.
+HASTE = ("LOW_PRIORITY", "QUICK", "IGNORE")
+EXPLAINS = ("EXPLAIN", "DESCRIBE", "DESC", "ANALYZE", "PROFILE")
 # What makes rows fewer without a WHERE, in one dialect or another.
 BOUNDED = ("WHERE", "LIMIT", "JOIN", "TOP", "FETCH", "CURRENT")
 # A body of statements follows, which is not run now or not for certain.
@@ -125,7 +129,7 @@ def kinds(statement: Statement) -> set[str]:
         if not main:
             raise Unsure("a WITH without a statement")
         return {main, *(part[0] for part in groups(words) if part and part[0] in CHANGES)}
-    if first in ("EXPLAIN", "DESCRIBE", "DESC", "ANALYZE", "PROFILE"):
+    if first in EXPLAINS:
         return {"EXPLAIN", *(word for word in words if word in CHANGES and "ANALYZE" in words)}
     if first == "(":
         return {next((word for word in words if word != "("), "")}
@@ -138,12 +142,15 @@ def sweeping(text: str) -> list[str]:
     try:
         every = statements(text)
         begun = [each for each in every if each.words[0] in BLOCKS or bodies(each.words)]
-        if begun or any(each.words[0] == "ROLLBACK" for each in every):
+        if begun:
             return []
+        undone = max((at for at, each in enumerate(every) if each.words[0] in UNDOES), default=-1)
         found: list[str] = []
-        for each in every:
+        fresh: set[str] = set()  # tables that the text itself makes: no row of theirs was there before
+        for at, each in enumerate(every):
             balanced(each.words)
-            if any(bare(part) for part in parts(each.words)):
+            fresh |= made(each.words)
+            if at > undone and any(bare(part) and table(part) not in fresh for part in parts(each.words)):
                 found.append(" ".join(each.text.split()))
         return found
     except Unsure:
@@ -159,7 +166,12 @@ def bodies(words: tuple[str, ...]) -> bool:
 
 
 def parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """What of a statement may sweep: itself, or of a WITH what it does in the end and on the way."""
+    """What of a statement may sweep: itself, of a WITH what it does in the end and on the way, of EXPLAIN ANALYZE
+    what it explains."""
+    if words[:2] in (("EXPLAIN", "ANALYZE"), ("EXPLAIN", "ANALYSE")):
+        return parts(words[3 if words[2:3] == ("VERBOSE",) else 2 :])
+    if not words:
+        return []
     if words[0] in SWEEPS:
         return [words]
     if words[0] != "WITH":
@@ -173,13 +185,27 @@ def parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 def bare(words: tuple[str, ...]) -> bool:
     """Whether a DELETE or UPDATE has nothing that leaves rows out."""
-    level = outer(words)
+    level = outer(tuple(word for at, word in enumerate(words) if at > 2 or word not in HASTE))
     if words[0] == "DELETE":
         whole = level[1:2] == ("FROM",) and len(level) > 2
     else:  # UPDATE table [AS alias] SET column =
         at = level.index("SET") if "SET" in level[2:9] else 0
-        whole = at > 1 and "?" in level[at + 2 : at + 5]
+        several = "SET (" in " ".join(words) and level[at + 1 : at + 2] == ("?",)  # SET (a, b) = (1, 2)
+        whole = at > 1 and (several or "?" in level[at + 2 : at + 5])
     return whole and not any(word in BOUNDED for word in level)
+
+
+def made(words: tuple[str, ...]) -> set[str]:
+    """The table that a CREATE certainly makes anew, by a name without quotes or schema."""
+    plain = tuple(word for word in words[:5] if word not in ("TEMP", "TEMPORARY", "GLOBAL", "LOCAL", "UNLOGGED"))
+    named = plain[:2] == ("CREATE", "TABLE") and plain[2:3] not in (("IF",), ("'",)) and plain[3:4] != ("?",)
+    return set(plain[2:3]) if named else set()
+
+
+def table(words: tuple[str, ...]) -> str:
+    """The table that a DELETE or UPDATE is about, "" where it has quotes or a schema."""
+    names = [word for word in words[1:5] if word not in (*HASTE, "FROM", "ONLY")]
+    return names[0] if names and names[0] != "'" and names[1:2] != ["?"] else ""
 
 
 def outer(words: tuple[str, ...]) -> tuple[str, ...]:
