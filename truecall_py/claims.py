@@ -93,10 +93,12 @@ def asked_for(found: Sequence[Source], call: ToolCall, ends: float) -> dict[str,
 
 
 def judged(
-    contract: Contract, stop: Stop, events: Sequence[Event] | None, mine: Sequence[Event], ends: float
-) -> Verdict | None:
+    contract: Contract, stop: Stop, events: Sequence[Event] | None, mine: Sequence[Event], ends: float,
+    begun: Sequence[Event] = (),
+) -> Verdict | None:  # fmt: skip
     """The Verdict at a stop; None where the contract is not about it. `events` are those of the session (None:
-    nobody knows them all), `mine` those of the calls in it that may stand behind the message."""
+    nobody knows them all), `mine` those of the calls in it that may stand behind the message, `begun` all that are
+    known of operations of several steps."""
     call = ToolCall(stop.harness, stop.event, "", frozenset(), {}, cwd=stop.cwd, start_cwd=contract.project,
                     session=stop.session, agent=stop.agent)  # fmt: skip
     world = World(contract.project, contract.project, ends, None, contract.seconds("timeout"),
@@ -108,7 +110,7 @@ def judged(
     if contract.plain.get("steps"):
         from truecall_py.steps import at_stop
 
-        return at_stop(contract, call, world, events or (), mine, stop)
+        return at_stop(contract, call, world, begun, mine, stop)
     try:
         if claims and not claimed(claims, stop, world):
             return None

@@ -155,10 +155,11 @@ def world_of(contract: Contract, call: ToolCall, moment: Moment) -> World:
 def judge(contract: Contract, call: ToolCall, moment: Moment) -> list[Verdict]:
     """One Verdict for every way in which a contract that names this call applies to it; none where it does
     not apply, and none of a doubt where it says `doubts: silent` (a fault of truecall's own is always told)."""
-    world = world_of(contract, call, moment)
+    world, receipt = world_of(contract, call, moment), "receipt" in contract.plain
     began = world.now()
     try:
-        applying = applications(contract, call, world)
+        # What a lost answer would have told cannot decide whether an operation was begun.
+        applying = applications(contract, call, world, before=receipt)
     except Unverified as why:
         return [untold(contract, call, "to see whether the contract applies", why.why, why.cause)]
     except Exception as error:
@@ -172,7 +173,8 @@ def judge(contract: Contract, call: ToolCall, moment: Moment) -> list[Verdict]:
         facts = Facts(call, here, application.file, application.match)
         outcomes = watched(contract, call, facts)
         told = verdict(contract, call, here, application, outcomes, began)
-        if told.state != UNVERIFIED or told.cause == "truecall" or contract.plain.get("doubts") != "silent":
+        silent = contract.plain.get("doubts") == "silent" and not receipt
+        if told.state != UNVERIFIED or told.cause == "truecall" or not silent:
             found.append(told)
     return found
 

@@ -37,27 +37,31 @@ NEVER_MADE = ("apply_patch verification failed", "Command blocked by PreToolUse 
               "user cancelled MCP tool call")  # fmt: skip
 # How it begins where a command could not be started, or its sandbox stopped it: then it may have begun.
 NOT_RUN = ("exec_command failed: ", "exec_command failed for ")
-# How Claude Code's own answer begins where a call was never made, since a person or a rule said no; as it stands in
-# both of its programs.
-DENIED = ("The user doesn't want to proceed with this tool use.",
-          "The user doesn't want to take this action right now.", "Permission to use ",
-          "Claude requested permissions to ")  # fmt: skip
+# How Claude Code's own answer begins where a call was never made, since a rule said no; as it stands in both of its
+# programs.
+DENIED = ("Permission to use ", "Claude requested permissions to ")
+# How it begins where a person said no, or interrupted the call while it ran: the same words, in both programs. Only
+# other fields of the record say that it was before the call (in 2.1.332; 2.1.197 has none).
+STOPPED = ("The user doesn't want to proceed with this tool use.",
+           "The user doesn't want to take this action right now.")  # fmt: skip
 
 
 @record(frozen=True)
 class Fate:
     """How a call ended: `said` is success, failure or unknown, or RUNNING; `code` its exit code (None: not said);
-    `text` the tool's own words."""
+    `text` the tool's own words; `before` whether the client says that it was stopped before it was made."""
 
     said: str
     code: int | None = None
     text: str = ""
+    before: bool = False
 
     @property
     def never(self) -> bool:
         """Whether the client itself says that the call was never made. Of a call of whose end a hook was told that is
         never asked: there a tool may have said so."""
-        return self.said == FAILURE and self.text.startswith((*NEVER_MADE, *DENIED))
+        stopped = self.before and self.text.startswith(STOPPED)
+        return self.said == FAILURE and (stopped or self.text.startswith((*NEVER_MADE, *DENIED)))
 
 
 def fates(path: str | None, calls: Iterable[str], world: World) -> dict[str, Fate]:
@@ -181,7 +185,17 @@ def of_claude(plain: dict[str, Any]) -> Iterator[tuple[str, Fate, bool]]:
     for block in blocks if isinstance(blocks, list) else ():
         if isinstance(block, dict) and block.get("type") == "tool_result":
             said = FAILURE if block.get("is_error") is True else SUCCESS
-            yield str(block.get("tool_use_id")), Fate(said, None, words(block.get("content"))), True
+            text = words(block.get("content"))
+            yield str(block.get("tool_use_id")), Fate(said, None, text, stopped_before(plain)), True
+
+
+def stopped_before(plain: dict[str, Any]) -> bool:
+    """Whether a record of Claude Code's says that a call was stopped before it was made, as its program reads it."""
+    if plain.get("toolDenialAfterRun") is True:
+        return False
+    decision = plain.get("permissionDecision")
+    refused = isinstance(decision, dict) and decision.get("source") == "user_reject"
+    return refused or plain.get("toolDenialBeforeRun") is True
 
 
 def notified(path: str | None, since: int, world: World) -> tuple[dict[str, Fate], int]:

@@ -22,9 +22,10 @@ from truecall_py.rests import route_of
 from truecall_py.sessions import lost
 from truecall_py.settling import MANY, Judge, changed, finished
 from truecall_py.standing import Open
+from truecall_py.steps import widened
 from truecall_py.types import FAILURE, UNKNOWN, UNVERIFIED, VERIFIED
 from truecall_py.unsettled import Kept
-from truecall_py.weighing import meant, never_made
+from truecall_py.weighing import in_doubt, meant, never_made
 from truecall_py.world import World
 
 TYPE_CHECKING = False
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from truecall_py.types import Stop, ToolCall, Verdict
 
 OLDER = 200  # refuted calls before the last MANY events that are looked at
+NO_END = "no hook was told how the call ended"
 
 
 class Gate(Judge):
@@ -111,8 +113,11 @@ class Gate(Judge):
             elif kept is not None and (fate is not None or self.short(kept.call)):
                 self.end(kept, fate)
                 ended = True
+            elif begun := in_doubt(self.ledger, self.events, event.call):  # and nobody can look it up
+                row = {"state": UNVERIFIED, "cause": "tool", "found": NO_END, "expected": "a call that has ended"}
+                lost.append(Open(event, {**row, **begun}, UNVERIFIED))
             elif fate is not None and fate.said != FAILURE:
-                lost += unknown(event, about, "no hook was told how the call ended")
+                lost += unknown(event, about, NO_END)
             elif fate is None and event.data.get("untold"):
                 why = "no hook was told how the call ended, and the transcript does not say it"
                 lost += unknown(event, about, why)
@@ -210,7 +215,9 @@ class Gate(Judge):
         """The verdicts of what is judged at the stop, and what is wrong with contract files."""
         events = self.ledger.session(self.stop.session, MANY)  # with what was settled only now
         whole = events if self.whole and not self.lost() else None
-        return at_stop(self.found, self.stop, whole, standing.delegated(events, self.stop), self.ends)
+        mine = standing.delegated(events, self.stop)
+        begun = widened(self.ledger, events, {each.call for each in mine})
+        return at_stop(self.found, self.stop, whole, mine, self.ends, begun)
 
     def doubts(self) -> list[Open]:
         return standing.doubts([each for each in self.mine if each.id in self.turn])
@@ -222,13 +229,14 @@ def awake(row: dict[str, Any], rests: Container[str]) -> dict[str, Any]:
 
 
 def at_stop(
-    found: Sequence[Source], stop: Stop, events: Sequence[Event] | None, mine: Sequence[Event], ends: float
+    found: Sequence[Source], stop: Stop, events: Sequence[Event] | None, mine: Sequence[Event], ends: float,
+    begun: Sequence[Event] = (),
 ) -> tuple[list[Verdict], list[str]]:
     made, wrong = [], []
     for source in found:
         try:
             for contract in source.at_stop():
-                verdict = claims.judged(contract, stop, events, mine, ends)
+                verdict = claims.judged(contract, stop, events, mine, ends, begun)
                 if verdict is not None and verdict.state != VERIFIED:
                     made.append(verdict)
         except TrustError as error:

@@ -11,7 +11,7 @@ from truecall_py.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any
 
     from truecall_py.ledger import Event
@@ -158,10 +158,12 @@ def prune(ledger: Ledger, before: float) -> tuple[int, int]:
     """Forgets whole sessions in which nothing happened since `before`, and overwrites what they held; how many
     sessions and events went. Session by session, so that no hook waits for long."""
     old = ledger.query("SELECT session FROM events GROUP BY session HAVING max(at) < ?", (before,))
+    staying = unsettled_of(ledger)
+    old = [(session,) for (session,) in old if session not in staying]
     ledger.query("PRAGMA secure_delete=ON")
     gone = [forget(ledger, session, before) for (session,) in old]
     names = [session for (session,), count in zip(old, gone, strict=True) if count]
-    beside(os.path.dirname(ledger.path), before, names)
+    beside(os.path.dirname(ledger.path), before, names, staying)
     while (free := ledger.query("PRAGMA freelist_count")[0][0]) > PAGES:
         ledger.query(f"PRAGMA incremental_vacuum({PAGES})")
         if ledger.query("PRAGMA freelist_count")[0][0] >= free:
@@ -170,19 +172,38 @@ def prune(ledger: Ledger, before: float) -> tuple[int, int]:
     return sum(1 for count in gone if count), sum(gone)
 
 
-def beside(state: str, before: float, sessions: Sequence[str] = ()) -> None:
-    """Forgets what lies beside the ledger of `sessions`, and of others since `before`: calls that stood open, looks
-    before a call, marks of sessions and of calls, and notices."""
+def left(ledger: Ledger, before: float) -> int:
+    """How many sessions in which nothing happened since `before` are not forgotten."""
+    rows = ledger.query("SELECT 1 FROM events GROUP BY session HAVING max(at) < ?", (before,))
+    return len(rows)
+
+
+def unsettled_of(ledger: Ledger) -> set[str]:
+    """The sessions that tell of an operation of which nobody knows yet whether it is done."""
+    from truecall_py import operations
+
+    found: set[str] = set()
+    for each in operations.every(ledger):
+        if each.state in operations.OPEN:
+            found |= {told.session for told in operations.told_of(ledger, each.identity)}
+    return found
+
+
+def beside(
+    state: str, before: float, sessions: Sequence[str] = (), staying: Collection[str] = ()
+) -> None:  # fmt: skip
+    """Forgets what lies beside the ledger of `sessions`, and of others since `before`, but for those `staying`: calls
+    that stood open, looks before a call, marks of sessions and of calls, and notices."""
     from truecall_py import missed, snapshots, unsettled
     from truecall_py import sessions as marks
 
     for folder in (unsettled.FOLDER, unsettled.OPERATIONS, snapshots.FOLDER):
         root = os.path.join(state, folder)
-        gone = {snapshots.word(session) for session in sessions}
+        gone, kept = ({snapshots.word(session) for session in names} for names in (sessions, staying))
         for name in snapshots.entries(root):
             path = os.path.join(root, name)
-            if os.path.islink(path):
-                continue  # nobody's session
+            if os.path.islink(path) or (folder == unsettled.OPERATIONS and name in kept):
+                continue  # nobody's session, or one of which something is to be looked up
             snapshots.clear_session(path, float("inf") if name in gone else before)
             try:
                 os.rmdir(path)

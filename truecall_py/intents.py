@@ -16,7 +16,18 @@ from truecall_py.facts import Facts, reported
 from truecall_py.ledger import ENDED, Event, LedgerError
 from truecall_py.looks import worst
 from truecall_py.memory import phrase, receipt_of, turn_of
-from truecall_py.operations import INTENT, OF_OPERATIONS, OPEN, Operation, digest, fold, identity, others, told_of
+from truecall_py.operations import (
+    INTENT,
+    OPEN,
+    Operation,
+    digest,
+    fold,
+    identity,
+    instance,
+    last_id,
+    others,
+    told_of,
+)
 from truecall_py.receipts import wanted
 from truecall_py.records import record
 from truecall_py.template import resolve_text
@@ -36,7 +47,6 @@ if TYPE_CHECKING:
     from truecall_py.types import Correction
 
 PATIENCE = 5.0  # seconds for all look-ups before one call
-INSTANCE = ("tenant", "resource")  # what tells two operations of several steps apart
 UNTOLD = "whether it was begun before cannot be told, since the ledger cannot be used"
 
 
@@ -236,14 +246,7 @@ def hold(memory: Remembering, call: ToolCall) -> None:
         keep(memory.state, call, memory.at, memory.memory.identity(call), OPERATIONS)
 
 
-def last_id(ledger: Ledger, name: str) -> int:
-    rows = ledger.query(f"SELECT max(id) FROM events WHERE identity = ? AND {OF_OPERATIONS}", (name,))  # noqa: S608
-    return int(rows[0][0] or 0)
-
-
 def event_of(memory: Remembering, intent: Intent, call: ToolCall, folder: str, late: bool = False) -> Event:
-    from truecall_py.wire import dumps
-
     contract = intent.contract
     receipt = contract.plain["receipt"]
     data: dict[str, Any] = {
@@ -252,13 +255,12 @@ def event_of(memory: Remembering, intent: Intent, call: ToolCall, folder: str, l
     }  # fmt: skip
     if not memory.private:
         data["match"] = {path[:80]: phrase(str(value)) for path, value in intent.match.items()}
-    told = [intent.match[name] for name in INSTANCE if name in intent.match]
-    if told:
-        data["instance"] = digest(memory.memory.key, "instance", dumps(told))
+    if told := instance(intent.match, memory.memory.key):
+        data["instance"] = told
     if receipt.get("review") is not None:
         data["review"] = memory.at + float(receipt["review"])
-    if late:
-        data["late"] = True
+    data |= {"late": True} if late else {}
+    data |= {"observe": True} if contract.plain["mode"] == "observe" else {}
     return Event(call.session, call.call_id or f"{memory.at:.6f}", intent.name, memory.at, call.harness,
                  turn_of(call), call.agent, call.tool, intent.identity, "", data)  # fmt: skip
 
@@ -346,7 +348,7 @@ def with_progress(correction: Correction, memory: Remembering, found: Sequence[S
 
     try:
         memory.memory.loaded = None  # this call has ended since they were read
-        told = of_call(found, memory.memory.events, call.call_id)
+        told = of_call(found, memory.ledger, memory.memory.events, call.call_id)
         if told:
             memory.ledger.add(*(memory.event(STEPS + name, "", {"found": said}) for name, said in told))
     except LedgerError as error:

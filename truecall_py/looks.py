@@ -226,5 +226,8 @@ def vacuous(outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
 
 
 def worst(outcomes: Sequence[Outcome]) -> str:
-    """The state that counts. No outcome at all is no evidence."""
+    """The state that counts. No outcome at all is no evidence, and where the source of an operation does not say
+    whether it is done, nothing else says that it is not."""
+    if any(outcome.receipt is not None and outcome.state == UNVERIFIED for outcome in outcomes):
+        return UNVERIFIED
     return max((outcome.state for outcome in outcomes), key=RANK.__getitem__, default=UNVERIFIED)

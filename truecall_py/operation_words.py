@@ -49,7 +49,7 @@ def order(contract: Contract, earlier: Operation) -> str:
     if earlier.state in OPEN:
         name = quoted(earlier.last.call, 80)
         free = f" If the user knows that it was never made: truecall reconcile --give-up {name}"
-    retry = " A retry with the very same idempotency key is let through." if contract.plain.get("key") else ""
+    retry = " A retry with the very same idempotency key is let through." if earlier.keys else ""
     remedy = contract.plain.get("remedy")
     more = f" {quoted(remedy, 400)}" if remedy else ""
     owner = f" Who settles it: {quoted(earlier.owner, 120)}." if earlier.owner else ""

@@ -2,7 +2,8 @@
 events; never asks a source, never changes an event, and never takes silence or time for an end.
 
 Two kinds of events tell of them, both with the operation's keyed digest as `identity`, in the name of the call:
-  intent CONTRACT                  before the call: contract, source, project, folder, match, key, owner, review, late
+  intent CONTRACT                  before the call: contract, source, project, folder, match, key, owner, review,
+                                   late, observe
   receipt CONTRACT STATE DIGEST    what the source, or a person, said: contract, as_of, effect, which, found, by
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from truecall_py.errors import Unverified
 from truecall_py.ledger import SELECT, Kept
-from truecall_py.receipts import later
+from truecall_py.receipts import compared, later
 from truecall_py.records import record
 from truecall_py.types import DUPLICATE, PENDING, REFUTED, VERIFIED
 
@@ -30,18 +31,27 @@ OPEN = ("unknown", PENDING)
 STATES = (VERIFIED, REFUTED, PENDING, DUPLICATE)
 TWICE = 2.0  # seconds in which a call without an id that comes again is the same one
 OF_OPERATIONS = "substr(event, 1, 7) IN ('intent ', 'receipt')"  # as the ledger's index has it, else it is not used
+INSTANCE = ("tenant", "resource")  # what tells two operations of several steps apart
 LOCAL = ("command", "sqlite", "custom")  # sources that are other ones in another project
 
 
 @record(frozen=True)
 class Operation:
     """One operation. `attempts` are the events of its intents, `keys` their idempotency keys' digests; `state` is
-    unknown, pending, verified, refuted or duplicate; `receipt` is the one that is believed (None: none)."""
+    unknown, pending, verified, refuted or duplicate; `receipt` is the one that is believed (None: none); `closed` are
+    those of the attempts that were rejected before these."""
 
     identity: str
     attempts: tuple[Event, ...]
     state: str
     receipt: Receipt | None = None
+    closed: tuple[Receipt, ...] = ()
+
+    @property
+    def rejections(self) -> list[Receipt]:
+        """The receipts of all attempts that were rejected."""
+        last = [self.receipt] if self.state == REFUTED and self.receipt is not None else []
+        return [*self.closed, *last]
 
     @property
     def last(self) -> Event:
@@ -105,12 +115,27 @@ def digest(key: bytes, what: str, text: str) -> str:
 
 def identity(contract: Contract, match: dict[str, Any], key: bytes) -> str:
     """By what an operation is known again, in any session: the contract's id, its source as it is written, and what
-    must stand in the receipt. A source on this machine belongs to its project."""
+    must stand in the receipt. A source on this machine belongs to its project, but a database in a fixed place."""
     from truecall_py.wire import dumps
 
     source = contract.plain["receipt"]["from"]
-    where = contract.project if source["check"] in LOCAL else ""
-    return digest(key, "operation", dumps([contract.id, source, where, sorted(match.items())]))
+    fixed = str(source["params"].get("file", "")).startswith(("/", "~")) and source["check"] == "sqlite"
+    where = contract.project if source["check"] in LOCAL and not fixed else ""
+    named = [(path, alike(value)) for path, value in sorted(match.items())]
+    return digest(key, "operation", dumps([contract.id, source, where, named]))
+
+
+def instance(match: dict[str, Any], key: bytes) -> str:
+    """The digest of what tells two operations of several steps apart; "" where nothing does."""
+    from truecall_py.wire import dumps
+
+    told = [alike(match[name]) for name in INSTANCE if name in match]
+    return digest(key, "instance", dumps(told)) if told else ""
+
+
+def alike(value: Any) -> Any:
+    """A value in the one form of all that are the same to a receipt: 5 and 5.0 are one number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def begun(events: Iterable[Event]) -> list[Operation]:
@@ -129,15 +154,19 @@ def fold(name: str, events: Sequence[Event]) -> Operation | None:
     events = [each for each in events if (each.session, each.call) not in dropped]
     attempts: list[Event] = []
     receipt: Receipt | None = None
+    closed: list[Receipt] = []  # of the attempts that were rejected before these
     state = "unknown"
     for each in events:
         if each.event.startswith(INTENT):
             if state == REFUTED:  # it was free to be begun anew
+                closed += [receipt] if receipt is not None else []
                 attempts, state, receipt = [], "unknown", None
             attempts.append(each)
         elif each.event.startswith(RECEIPT) and each.state in STATES and state != DUPLICATE:
-            receipt, state = believed(receipt, as_receipt(each), state)
-    return Operation(name, tuple(attempts), state, receipt) if attempts else None
+            told = as_receipt(each)
+            if not stale(closed, told):
+                receipt, state = believed(receipt, told, state)
+    return Operation(name, tuple(attempts), state, receipt, tuple(closed)) if attempts else None
 
 
 def believed(old: Receipt | None, new: Receipt, state: str) -> tuple[Receipt | None, str]:
@@ -154,10 +183,32 @@ def believed(old: Receipt | None, new: Receipt, state: str) -> tuple[Receipt | N
     return chosen, str(chosen["state"])
 
 
+def stale(closed: Iterable[Receipt], new: Receipt) -> bool:
+    """Whether a receipt is still that of an attempt that was rejected before this one was made."""
+    return any(as_old(each, new) for each in closed)
+
+
+def as_old(old: Receipt, new: Receipt) -> bool:
+    """Whether a receipt says nothing newer than a rejection: it is the very same, one as of no later time, or, where
+    nothing says a time, the same word on the same effect."""
+    if old["which"] == new["which"]:
+        return True
+    try:
+        order = compared(old["as_of"], new["as_of"])
+    except Unverified:
+        return old["as_of"] is not None
+    if order or another_effect(old, new):
+        return order > 0
+    return old["as_of"] is not None or bool(old["effect"] and old["state"] == new["state"])
+
+
 def another(old: Receipt, new: Receipt) -> bool:
     """Whether two receipts tell of two effects that are both done."""
-    both = old["state"] == new["state"] == VERIFIED
-    return both and bool(old["effect"] and new["effect"]) and old["effect"] != new["effect"]
+    return old["state"] == new["state"] == VERIFIED and another_effect(old, new)
+
+
+def another_effect(old: Receipt, new: Receipt) -> bool:
+    return bool(old["effect"] and new["effect"]) and old["effect"] != new["effect"]
 
 
 def as_receipt(event: Event) -> Receipt:
@@ -179,6 +230,12 @@ def told_of(ledger: Ledger, name: str) -> list[Event]:
     """All events of one operation, in whatever session, in the order of their writing. Raises LedgerError."""
     rows = ledger.query(f"{SELECT} identity = ? AND {OF_OPERATIONS} ORDER BY id", (name,))
     return [Kept(row) for row in rows]
+
+
+def last_id(ledger: Ledger, name: str) -> int:
+    """The id of the last event of one operation; 0 where there is none. Raises LedgerError."""
+    rows = ledger.query(f"SELECT max(id) FROM events WHERE identity = ? AND {OF_OPERATIONS}", (name,))  # noqa: S608
+    return int(rows[0][0] or 0)
 
 
 def named(ledger: Ledger, name: str) -> Operation | None:

@@ -117,7 +117,8 @@ def by_receipt(verdict: Verdict, state: str, lost: bool) -> Delivery | None:
         if state == PENDING:
             return Delivery(ACCEPTED, APPEND)
         return Delivery(LOOK_UP, REPLACE if not lost and verdict.cause in OF_THE_WORLD else APPEND)
-    return Delivery(UNDO_ONE, APPEND if lost else REPLACE) if state == DUPLICATE else None
+    order = {DUPLICATE: UNDO_ONE, VERIFIED: NEVER_AGAIN}.get(state)  # it is done, and something else is wrong
+    return Delivery(order, APPEND if lost else REPLACE) if order else None
 
 
 def after_failure(verdict: Verdict, call: ToolCall, trial: Trial | None) -> Delivery:

@@ -85,8 +85,8 @@ def judged(spec: dict[str, Any], match: dict[str, Any], evidence: Any) -> Receip
         raise Unverified(nothing(listed, match), "world")
     read = [one(spec, each) for each in mine]
     newest: dict[str, Receipt] = {}
-    for each in read:
-        name = each["effect"] or each["which"]
+    for number, each in enumerate(read):
+        name = each["effect"] or str(number)  # without an id, two that are alike are two
         newest[name] = later(newest[name], each) if name in newest else each
     done = [each for each in newest.values() if each["state"] == VERIFIED]
     if len(done) > 1:

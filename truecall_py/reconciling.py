@@ -12,7 +12,7 @@ import time
 
 from truecall_py import intents, operations, places, settling, standing, trust, unsettled, weighing
 from truecall_py.engine import Moment
-from truecall_py.errors import TruecallError
+from truecall_py.errors import TruecallError, UsageError
 from truecall_py.ledger import ENDED, REQUESTED, SELECT, SETTLED, Event, Kept, LedgerError
 from truecall_py.memory import PENDING, worst
 from truecall_py.records import record
@@ -146,7 +146,7 @@ def look(ledger: Ledger, state: str, item: Item) -> Result:
             made = by_source(ledger, item, kept.guarded(), found, folder)
         else:
             made = by_gate(ledger, state, item, kept, found, folder)
-        whole = of_call(found, ledger.session(item.session, settling.MANY), item.call)
+        whole = of_call(found, ledger, ledger.session(item.session, settling.MANY), item.call)
         return Result(made.item, made.state, made.found, made.why, tuple(words for _, words in whole))
     except LedgerError:
         raise
@@ -207,7 +207,7 @@ def by_gate(
         return Result(item, item.state, item.found, "it was sent to the background, and may still run")
     rows = judge.settle(item.ended, now)
     if item.operation is not None:
-        return as_it_is(ledger, item, said([row for row in rows if row.get("operation")] or rows))
+        return as_it_is(ledger, item, said([row for row in rows if row.get("operation") == item.name] or rows))
     left = [row for row in rows if row.get("state") != VERIFIED]
     return Result(item, worst([str(row["state"]) for row in rows]), said(left or rows), "")
 
@@ -226,9 +226,14 @@ def as_it_is(ledger: Ledger, item: Item, why: str) -> Result:
 
 
 def given_up(ledger: Ledger, call: str) -> list[Item]:
-    """Notes that a person gives an operation up, by the id of its call or its beginning; what was given up. Raises
-    LedgerError."""
-    mine = [each for each in work(ledger) if each.operation and each.call.startswith(call)]
+    """Notes that a person gives up what one call began, by its id (`SESSION/CALL` where two sessions have it) or the
+    beginning of its id; what was given up. Raises LedgerError, and UsageError where several calls are meant."""
+    opened = [each for each in work(ledger) if each.operation]
+    whole = [each for each in opened if call in (each.call, f"{each.session}/{each.call}")]
+    mine = whole or [each for each in opened if each.call.startswith(call)]
+    names = sorted({f"{each.session}/{each.call}" for each in mine})
+    if len(names) > 1:
+        raise UsageError(f"{call[:80]!r} names {len(names)} calls: {', '.join(names[:4])}", do="name one of them")
     for each in mine:
         assert each.operation is not None
         weighing.drop(ledger, each.operation.attempts, "person")

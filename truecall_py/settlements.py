@@ -33,6 +33,14 @@ def settles(subject: Subject) -> Iterator[Problem]:
         for place, name in named:
             words = f"{name} is what the tool answers, and that cannot say which operation it was"
             yield subject.find("TC220", place, words, "use the arguments of the call")
+        when = entry.get("when")
+        for name in sorted(when if isinstance(when, dict) else ()):
+            if str(name).partition(".")[0] in ANSWERED:
+                words = f"{name} is told by the answer, and an operation whose answer is lost was begun as well"
+                yield subject.find("TC220", (*path, "when", name), words, "use what the call itself says", key=True)
+        if "doubts" in entry:
+            words = "an operation of which nobody can tell whether it is done is never passed over in silence"
+            yield subject.find("TC220", (*path, "doubts"), words, "remove doubts", key=True)
         states = receipt.get("states")
         if isinstance(states, dict) and "verified" not in states.values():
             yield subject.find("TC220", (*here, "states"), "no state of the receipt means verified",

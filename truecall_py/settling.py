@@ -98,7 +98,7 @@ class Judge:
                 ended = {"state": UNVERIFIED, "cause": "harness", "found": "it ended, and nobody could look at it"}
                 rows.append({**row, **(ended if row.get("state") == PENDING else {})})
         state = worst([row["state"] for row in rows])
-        if state == VERIFIED or (event.state == PENDING and state != PENDING):
+        if state == VERIFIED or over(event, state, rows):
             self.write(event, state, "stop", rows)
         if state == VERIFIED:
             unsettled.forget(self.state, event.session, event.call)
@@ -122,6 +122,14 @@ class Judge:
             unsettled.forget(self.state, event.session, event.call)
         told = concluded(call, made).correction
         return None if told is None else Correction(told.text, False)
+
+
+def over(event: Event, state: str, rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether a call that stood open, by its event, is so no longer, though not verified. A source that did not
+    answer leaves an operation as it was; one that says that it is not done ends it."""
+    if any(row.get("operation") for row in rows):
+        return event.state != REFUTED and state == REFUTED
+    return event.state == PENDING and state != PENDING
 
 
 def named(found: Sequence[Source], call: ToolCall) -> list[Contract]:

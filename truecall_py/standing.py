@@ -132,8 +132,12 @@ def opened(row: Mapping[str, Any]) -> str:
     if state in (REFUTED, PENDING):
         return state
     # A doubt after a failure that the tool reported was told to nobody.
-    doubted = state == UNVERIFIED and row.get("cause") in OF_THE_WORLD and row.get("form") != "silent"
-    return state if doubted else ""
+    return state if state == UNVERIFIED and grave(row) and row.get("form") != "silent" else ""
+
+
+def grave(row: Mapping[str, Any]) -> bool:
+    """Whether a doubt is one about the world; that about an operation always is, whatever hid it."""
+    return bool(row.get("operation")) or row.get("cause") in OF_THE_WORLD
 
 
 def doubts(mine: Sequence[Event]) -> list[Open]:
@@ -142,7 +146,7 @@ def doubts(mine: Sequence[Event]) -> list[Open]:
         Open(event, row, UNVERIFIED) for event in mine if event.event == ENDED
         for row in event.data.get("verdicts", ())
         if row.get("state") == UNVERIFIED and row.get("mode") != "observe" and row.get("form") != "silent"
-        and row.get("cause") not in OF_THE_WORLD
+        and not grave(row)
     ]  # fmt: skip
 
 

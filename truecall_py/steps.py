@@ -10,8 +10,8 @@ from __future__ import annotations
 from truecall_py.engine import verdict
 from truecall_py.errors import TrustError, Unverified
 from truecall_py.facts import path_in
-from truecall_py.ledger import ENDED, JUDGED, REQUESTED, SETTLED, STOP
-from truecall_py.operations import INTENT, RECEIPT
+from truecall_py.ledger import ENDED, JUDGED, REQUESTED, SELECT, SETTLED, STOP, Kept
+from truecall_py.operations import INTENT, OF_OPERATIONS, RECEIPT
 from truecall_py.operations import begun as operations_of
 from truecall_py.records import record
 from truecall_py.template import resolve_text
@@ -19,11 +19,11 @@ from truecall_py.types import ABSENT, DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import Any
 
     from truecall_py.contract import Contract
-    from truecall_py.ledger import Event
+    from truecall_py.ledger import Event, Ledger
     from truecall_py.trust import Source
     from truecall_py.types import Stop, ToolCall, Verdict
     from truecall_py.world import World
@@ -69,6 +69,23 @@ class Arguments:
         return path_in(self.args, rest) if root == "args" and rest else ABSENT
 
 
+def widened(ledger: Ledger, events: Sequence[Event], calls: Collection[str]) -> list[Event]:
+    """The events of a session, with what is told elsewhere of the operations that `calls` of it are steps of: in
+    other sessions, whose calls are named SESSION/CALL, and before the events here. Raises LedgerError."""
+    names = {str(each.data["instance"]) for each in events
+             if each.call in calls and each.event.startswith(INTENT) and each.data.get("instance")}  # fmt: skip
+    known, here = {each.id for each in events}, {each.session for each in events}
+    found = list(events)
+    inside = f"SELECT identity FROM events WHERE {OF_OPERATIONS} AND instr(data, ?)"  # noqa: S608 - our own words
+    for name in sorted(names):
+        rows = ledger.query(f"{SELECT} {OF_OPERATIONS} AND identity IN ({inside})", (name,))
+        for number, session, call, *rest in rows:
+            if number not in known:
+                known.add(number)
+                found.append(Kept((number, session, call if session in here else f"{session}/{call}", *rest)))
+    return sorted(found, key=lambda each: each.id)
+
+
 def progress(contract: Contract, events: Sequence[Event]) -> list[Progress]:
     """Every instance that was begun in the events of a session."""
     steps: list[str] = contract.plain["steps"]
@@ -98,7 +115,10 @@ def progress(contract: Contract, events: Sequence[Event]) -> list[Progress]:
 
 def told_of(contract: Contract, events: Sequence[Event]) -> list[tuple[str, str, str, str, str | None]]:
     """(call, step, state, owner, instance) of every step that was begun, as it stands, in the order of the calls."""
-    steps = contract.plain["steps"]
+    steps, by = contract.plain["steps"], contract.plain.get("by")
+    if by:  # of other sessions' calls the arguments are not known
+        here = {each.session for each in events if each.event in (REQUESTED, ENDED)}
+        events = [each for each in events if each.session in here]
     begun: dict[tuple[str, str], list[Any]] = {}
     args: dict[str, Any] = {}
     judged: set[tuple[str, str]] = set()
@@ -121,7 +141,6 @@ def told_of(contract: Contract, events: Sequence[Event]) -> list[tuple[str, str,
                 del begun[step]  # it was never made
             elif step not in judged or operation.state in (DUPLICATE, REFUTED):
                 begun[step][0] = operation.state  # once it is judged, what else must hold counts as well
-    by = contract.plain.get("by")
     return [
         (call, step, row[0], row[1], named(by, args.get(call)) if by else row[2])
         for (call, step), row in begun.items()
@@ -155,15 +174,18 @@ def at_stop(
     return verdict(contract, call, world, None, outcomes, world.now())
 
 
-def of_call(found: Sequence[Source], events: Sequence[Event], call: str) -> list[tuple[str, str]]:
+def of_call(
+    found: Sequence[Source], ledger: Ledger, events: Sequence[Event], call: str
+) -> list[tuple[str, str]]:  # fmt: skip
     """(contract, how far the whole has come) of each operation of several steps that a call is a step of, and that is
-    not done; `events` are those of its session."""
+    not done; `events` are those of its session. Raises LedgerError."""
     told = []
     for source in found:
         try:
             contracts = [each for each in source.at_stop() if each.plain.get("steps")]
         except TrustError:
             continue  # told at the stop
+        events = widened(ledger, events, {call}) if contracts else events
         for contract in contracts:
             told += [(contract.id, each.words) for each in progress(contract, events)
                      if each.partial and call in each.calls]  # fmt: skip

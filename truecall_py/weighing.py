@@ -9,18 +9,22 @@ import os
 import time
 
 from truecall_py.errors import Unverified
-from truecall_py.ledger import Event
+from truecall_py.ledger import SELECT, Event, Kept
 from truecall_py.memory import phrase, turn_of
 from truecall_py.operations import (
     DROPPED,
     INTENT,
+    OF_OPERATIONS,
+    OPEN,
     RECEIPT,
     STATES,
     Operation,
     another,
     fold,
     identity,
+    named,
     others,
+    stale,
     told_of,
 )
 from truecall_py.receipts import CHECK, FINAL, later
@@ -30,6 +34,7 @@ from truecall_py.unsettled import OPERATIONS, forget
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from truecall_py.contract import Contract
     from truecall_py.ledger import Ledger
@@ -50,9 +55,11 @@ def weighed(
     earlier = fold(name, [each for each in theirs if each.id < began])
     receipt = {**found.receipt, "found": found.found, "operation": name}
     receipt = against(receipt, earlier, fold(name, events), mine)
+    if not receipt["state"] and (why := reused(ledger, mine)):
+        receipt["found"] += why
     if receipt["state"] in STATES and (not receipt.get("known")):
         ledger.add(learnt(contract, call, receipt, at, by, mine[0] if mine else None))
-    if receipt["state"] in FINAL:
+    if receipt["state"] in FINAL and not others_open(ledger, call, name):
         forget(os.path.dirname(ledger.path), call.session, call.call_id, OPERATIONS)
     return as_outcome(found, receipt)
 
@@ -67,7 +74,7 @@ def against(receipt: Receipt, earlier: Operation | None, now: Operation | None, 
         return {**receipt, "state": DUPLICATE,
                 "found": f"this operation {how}, by call {earlier.last.call}, and was begun again with "
                 f"{'another key' if keys else 'no key'}: {receipt['found']}"}  # fmt: skip
-    if earlier is not None and earlier.state == REFUTED and stale(earlier.receipt, receipt):
+    if earlier is not None and stale(earlier.rejections, receipt):
         return {**receipt, "state": "", "found": f"the source has only the receipt of the attempt before this one: "
                 f"{receipt['found']}"}  # fmt: skip
     known = now.receipt if now is not None else None
@@ -88,14 +95,23 @@ def against(receipt: Receipt, earlier: Operation | None, now: Operation | None, 
     return {**receipt, **known, "found": found, "known": True}
 
 
-def stale(old: Receipt | None, new: Receipt) -> bool:
-    """Whether a receipt is still that of an attempt that was rejected before this one was made."""
-    if old is None:
-        return False
-    try:
-        return bool(old["which"] == new["which"] or (old["as_of"] is not None and later(old, new) is old))
-    except Unverified:
-        return old["as_of"] is not None
+def others_open(ledger: Ledger, call: ToolCall, name: str) -> bool:
+    """Whether a call began another operation that is not settled, so that it is still to be looked up. Raises
+    LedgerError."""
+    names = {each.identity for each in ledger.of(call.session, call.call_id) if each.event.startswith(INTENT)}
+    return any((each := named(ledger, other)) is not None and each.state in OPEN for other in names - {name})
+
+
+def reused(ledger: Ledger, mine: Sequence[Event]) -> str:
+    """Which call carried the idempotency key of this one for another operation, in words; "" where none did. With
+    such a key a service may answer with what it did then. Raises LedgerError."""
+    key = str(mine[0].data.get("key", "")) if mine else ""
+    if not key:
+        return ""
+    sql = f"{SELECT} {OF_OPERATIONS} AND identity <> ? AND id < ? AND instr(data, ?) ORDER BY id LIMIT 50"
+    earlier = map(Kept, ledger.query(sql, (mine[0].identity, mine[0].id, key)))
+    told = next((each.call for each in earlier if each.data.get("key") == key), "")
+    return f"; its idempotency key is that of another operation, of call {told}" if told else ""
 
 
 def learnt(contract: Contract, call: ToolCall, receipt: Receipt, at: float, by: str, mine: Event | None) -> Event:
@@ -121,9 +137,18 @@ def as_outcome(found: Outcome, receipt: Receipt) -> Outcome:
     return Outcome(CHECK, state, found.expected, receipt["found"], cause, seconds=found.seconds, receipt=about)
 
 
-def meant(events: Sequence[Event], call: str) -> bool:
-    """Whether a call is one of an operation, by the events of its session."""
-    return any(each.call == call and each.event.startswith(INTENT) for each in events)
+def meant(events: Sequence[Event], call: str) -> list[str]:
+    """The operations that a call began, by the events of its session."""
+    return [each.identity for each in events if each.call == call and each.event.startswith(INTENT)]
+
+
+def in_doubt(ledger: Ledger, events: Sequence[Event], call: str) -> dict[str, Any]:
+    """The operation that a call began, by the `events` of its session, and of which nobody knows how it stands, as a
+    verdict names it; empty where there is none, or where it is only observed. Raises LedgerError."""
+    for each in (named(ledger, name) for name in meant(events, call)):
+        if each is not None and each.state in OPEN and not each.last.data.get("observe"):
+            return {"contract": each.contract, "operation": each.identity, "owner": each.owner}
+    return {}
 
 
 def never_made(ledger: Ledger, event: Event) -> None:

@@ -156,3 +156,6 @@ def forget(ledger: Ledger | None, folder: str, before: float, yes: bool) -> None
         return
     sessions, events = history.prune(ledger, before)
     click.echo(f"forgotten: {call_report.count(sessions, 'session')}, {call_report.count(events, 'event')}")
+    if left := history.left(ledger, before):
+        count = call_report.count(left, "session")
+        click.echo(f"kept: {count} of an operation that is not settled; truecall reconcile lists them")

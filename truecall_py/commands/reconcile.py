@@ -101,10 +101,15 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
             if told.get(name) != mark and not as_json:
                 show(each, time.time())
             told[name] = mark
+        names = {item.name for item in items}
+        for name, each in done.items():
+            if each.open and name not in names:  # somebody else settled it, or gave it up
+                done[name] = reconciling.unkept(ledger, each.item)
         now = time.time()
         if as_json:
             click.echo(json.dumps(plain(list(done.values()), now)))
-        left = [each for each in done.values() if each.open and reconciling.looked(each.item, folder)]
+        left = [each for name, each in done.items()
+                if each.open and name in names and reconciling.looked(each.item, folder)]  # fmt: skip
         if not left:
             if not as_json:
                 click.echo(summary(list(done.values()), now) if done else NOTHING)
