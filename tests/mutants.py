@@ -720,6 +720,18 @@ MUTANTS = (
     Mutant("nearest: a misspelt folder is not looked through", P + "checks/nearest.py",
            "        found = misspelt(path, world)\n", "        pass\n",
            "tests/test_guards.py::test_a_misspelt_folder_outside_of_the_project"),
+    Mutant("attempts: one call that a guard lets through makes up for all that it refused", P + "attempts.py",
+           "            used.add((later.id, met.index(guard)))\n", "",
+           "tests/test_guards.py::test_a_refusal_is_given_back_once_its_guard_is_met"),
+    Mutant("attempts: any guard that is met makes up for a refusal", P + "attempts.py",
+           "        if guard in met and", "        if met and",
+           "tests/test_guards.py::test_another_guard_gives_nothing_back"),
+    Mutant("engine: what was done twice is a lie", P + "engine.py",
+           '    if wrong and all(each.get("state") == DUPLICATE for each in wrong):\n', "    if False:\n",
+           "tests/test_receipts.py -k no_false_claim"),
+    Mutant("replay: a receipt is not named", P + "replaying.py",
+           '    if "receipt" in contract.plain:\n', "    if False:\n",
+           "tests/test_replay.py -k guards_are_asked"),
 )  # fmt: skip
 
 

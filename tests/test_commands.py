@@ -172,6 +172,25 @@ def test_output_that_nobody_reads_is_no_traceback(captured: Any) -> None:
     assert done.stdout == "done\n" and "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("argv", ["verify lie.json", "export", "report -o -", "log", "stats", "reconcile"])
+def test_output_that_cannot_be_written_is_no_bug(captured: Any, argv: str) -> None:
+    """A full disk is said to be that; an output that was closed is wanted by nobody. Neither is a bug of truecall's."""
+    import subprocess
+    import sys
+
+    from conftest import ROOT
+
+    captured.trust()
+    captured.hook(captured.mcp())
+    env = {**captured.env, "PYTHONPATH": ROOT}
+    for where, codes in ((">&-", (0, 1)), *([(">/dev/full", (2,))] if os.path.exists("/dev/full") else ())):
+        line = f"exec {sys.executable} -m truecall_py {argv} {where}"
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=captured.root, env=env)
+        assert done.returncode in codes and "bug" not in done.stderr, (where, done)
+        assert ("No space left" in done.stderr) == (where != ">&-"), done
+    assert not os.path.exists(os.path.join(captured.state, "reports"))
+
+
 def test_judge_is_public_and_needs_no_trust(captured: Any) -> None:
     """`truecall_py.judge` takes an object, text or bytes, and a path or the parsed content of a contract file."""
     import truecall_py

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -558,6 +559,54 @@ def test_two_effects_are_a_duplicate(project, bank, agent):
     assert state(project) == "duplicate"
     assert "twice already" in refusal(agent.asks("c2"))
     assert operations.of(Ledger(project.state).session(SESSION), time.time()) == operations.Operations(1, 1, 0)
+
+
+def test_what_was_done_twice_is_no_false_claim_and_rests_no_tool(project, bank, agent):
+    """The effect is there, twice: that the tool said so is no lie. It is told and counted as what it is, never as an
+    effect that is not there, and its tool does not rest for it."""
+    for number in range(3):
+        order = f"o{number}"
+        assert silent(agent.asks(f"c{number}", order)), number
+        bank.does(order, charge="ch_1")
+        bank.does(order, charge="ch_2")
+        assert agent.ends(f"c{number}", order).text.startswith("DUPLICATE")
+    stop = agent.stop().text
+    assert stop.startswith("DUPLICATE: 3 calls of this turn") and "is not there" not in stop
+    assert "- done twice: mcp__pay__charge" in stop and stop.count("a person must undo one") == 3
+    stats = json.loads(project.command("stats", "--json").stdout)
+    assert stats["claims"] == {"judged": 3, "false": 0, "not_told": 0, "rate": 0.0}
+    listed = project.command("log", "--outcome", "duplicate").stdout
+    assert listed.count("charged: duplicate: 2 effects of this one operation are done") == 3
+
+
+def test_log_and_report_tell_of_operations_in_a_persons_words(project, bank, claude):
+    """What was meant, by whom it is owned and until when, who asked the source, and why a second call was refused."""
+    claude.asks()
+    bank.does()
+    claude.ends()
+    refusal(claude.asks("c2", key="other"))
+    first, second = (" ".join(project.command("log", name).stdout.split()) for name in ("c1", "c2"))
+    assert "owner billing; to be settled by 20" in first and "its source said, asked by this call's own hook:" in first
+    assert "refused by truecall before it ran: its operation was begun by call c1, and is verified" in second
+    assert "not asked for again in this session" in second and "nothing more about it" not in second
+    spans = json.loads(project.command("export", "--format", "otel-json").stdout)
+    (span, _) = spans["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    told = {each["name"]: json.dumps(each["attributes"]) for each in span["events"]}
+    assert "billing" in told["truecall.intent"] and "debit" in told["truecall.intent"]
+    assert "completed" in told["truecall.receipt"] and "verified" in told["truecall.receipt"]
+    project.command("report", "-o", "r.html")
+    with open(os.path.join(project.root, "r.html"), encoding="utf-8") as file:
+        page = " ".join(re.sub("<[^>]*>", " ", file.read()).split())
+    assert "its operation was begun by call c1, and is verified" in page and "it was not made" in page
+    assert "not put right" not in page
+
+
+def test_what_is_accepted_alone_is_not_called_background_work(project, bank, claude):
+    """An operation that its source has accepted is told as that at the stop."""
+    claude.asks()
+    bank.does(status="pending")
+    claude.ends()
+    assert claude.stop().text.startswith("NOT FINISHED: what 1 call of this turn began is not finished.")
 
 
 def test_a_second_effect_later_is_a_duplicate(project, bank, claude):

@@ -93,6 +93,61 @@ def of(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [row for row in rows if row["kind"] == kind]
 
 
+BEFORE = """\
+version: 1
+contracts:
+  - id: issue-form
+    tool: mcp__board__create_issue
+    pre:
+      - schema: {schema: {required: [title], additionalProperties: false, properties: {title: {type: string}}}}
+      - file_exists: {path: "{{project}}/board.md"}
+  - id: no-sweep
+    kind: shell
+    when: {args.command: {runs: "psql -c {text}"}}
+    pre: {sql: {text: "{{match.text}}", sweeping: refused}}
+  - id: deploy-tested
+    kind: shell
+    when: {args.command: {runs: "make deploy"}}
+    requires: tests-green
+  - id: limit
+    tool: mcp__pay__charge
+    pre: {given: {value: "{{args.amount}}", is: {at_most: 100}}}
+    receipt:
+      from: {http_status: {url: "http://127.0.0.1:9/{{args.order}}"}}
+      match: {order: "{{args.order}}"}
+      state: status
+      states: {done: verified}
+"""
+
+
+def test_guards_are_asked_of_past_calls_and_receipts_need_the_world_of_then(project: Any) -> None:
+    """What a guard tells by the call alone is told: that it would be refused, or let through. What must have been
+    verified before, what a folder holds and what a source says of an operation is that of then."""
+    project.write("truecall.yaml", BEFORE)
+    answer = [{"type": "text", "text": "done"}]
+    path = written(project, "a.jsonl", claude(
+        "do it", ("mcp__board__create_issue", {"titel": "a"}, answer),
+        ("mcp__board__create_issue", {"title": "a"}, answer), shell("psql -c 'delete from users'"),
+        shell("psql -c 'delete from users where id = 1'"), shell("make deploy"),
+        ("mcp__pay__charge", {"order": "o1", "amount": 500}, answer),
+    ))  # fmt: skip
+    found = [
+        (each["id"], each["verdict"], each["outcome"], each["checks"][-1]["check"])
+        for row in of(replay(project, path, code=1), "call") for each in row["contracts"]
+    ]  # fmt: skip
+    assert found == [
+        ("issue-form", "refuted", "would be refused", "file_exists"),
+        ("issue-form", "needs-world", None, "file_exists"),
+        ("no-sweep", "refuted", "would be refused", "sql"),
+        ("no-sweep", "verified", "allowed", "sql"),
+        ("deploy-tested", "needs-world", None, "requires"),
+        ("limit", "refuted", "would be refused", "given"),
+        ("limit", "needs-world", None, "receipt"),
+    ]
+    done = project.command("replay", path)
+    assert "did you mean `title`" in done.stdout and 'a receipt (http_status) with order "o1"' in done.stdout
+
+
 @pytest.fixture
 def contracts(project: Any) -> Any:
     project.write("truecall.yaml", CONTRACTS)

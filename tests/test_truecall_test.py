@@ -88,6 +88,26 @@ def test_a_verdict_that_is_another_is_shown_with_its_place_and_what_was_found(pr
     assert all(len(row) <= 80 for row in done.stdout.splitlines()) and "\x1b[" not in done.stdout
 
 
+DEPLOY = """\
+version: 1
+contracts:
+  - id: deploy
+    tool: mcp__ops__deploy
+    requires: tests-green
+    examples:
+      - {title: not tested, payload: {tool_name: mcp__ops__deploy, tool_input: {}}, verdict: refuted}
+      - {title: tested, payload: {tool_name: mcp__ops__deploy, tool_input: {}}, verified: tests-green, verdict: verified}
+"""
+
+
+def test_an_example_is_all_of_its_session(project: Any) -> None:
+    """What `requires` asks for was verified where `verified` names it, and was not where nothing is named: a guard's
+    refusal can be written down as well as its leave."""
+    project.write("truecall.yaml", DEPLOY)
+    done = project.command("test")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_json_and_junit_hold_every_example(project: Any) -> None:
     """Both forms name contract, example, line and what was found, and end with the same exit code."""
     project.write("truecall.yaml", CONTRACTS.replace("verdict: refuted", "verdict: verified"))

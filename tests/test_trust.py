@@ -111,6 +111,42 @@ def test_trust_shows_what_will_be_run(project):
     assert "\x1b" not in seen and "\r" not in seen.replace("\r\n", "") and "a\\x0d\\x1b[2Kb\\nc" in seen
 
 
+OPERATION = """\
+version: 1
+contracts:
+  - id: charged
+    tool: mcp__pay__charge
+    key: "{{args.key}}"
+    receipt:
+      from: {command: {run: [curl, "https://pay.example"]}}
+      match: {op: charge, resource: "{{args.order}}"}
+      state: status
+      states: {completed: verified, open: pending}
+      duplicates: report
+  - id: both
+    event: stop
+    steps: [charged]
+  - id: tests-run
+    event: stop
+    claims: ["tests? pass"]
+    kind: shell
+    when: {args.command: {runs: "npm test"}}
+"""
+
+
+def test_trust_shows_where_a_receipt_comes_from_and_what_is_judged_at_the_stop(project):
+    """The look-up that a receipt makes is run like any other, and what counts as done is what a person agrees to."""
+    project.write("truecall.yaml", OPERATION)
+    done = project.command("trust", "--yes")
+    for words in (
+        "receipt from command  run: curl https://pay.example", "op is charge", "resource is {{args.order}}",
+        "status: completed is verified, open is pending", "a second call of it is reported",
+        "idempotency key {{args.key}}", "both: at the stop", "steps: charged",
+        "tests-run: at the stop, about kind shell", "where the last message holds tests? pass",
+    ):  # fmt: skip
+        assert words in done.stdout, (words, done.stdout)
+
+
 def test_trust_refuses_a_broken_file(project):
     """A file with errors is not pinned; the errors come with line, column and code."""
     project.write("truecall.yaml", NOTE.replace("post:", "psot:"))

@@ -14,7 +14,7 @@ from truecall_py.ledger import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
 from truecall_py.memory import EDITED, NOISE, TOLD, Trial, contract_of, current, filed, kept_args, partial, turn_of
 from truecall_py.records import record
 from truecall_py.standing import opened, put_right
-from truecall_py.types import FAILURE, HONEST_FAILURE, LANDED, LIE, REFUTED, VERIFIED
+from truecall_py.types import FAILURE, HONEST_FAILURE, LANDED, LIE, REFUTED, SUCCESS, VERIFIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 WORKED_ON = (COMPILE, LINT, TEST)
 NOW = 1 << 62  # the place in the ledger of what is not written yet
 LINES = 2  # earlier attempts that are told
+GUARD = "guard"  # why a call was refused, as remembering.barred has it
 
 
 @record(frozen=True)
@@ -73,11 +74,17 @@ def tries(events: Sequence[Event]) -> list[Try]:
     asked = {each.call: each.id for each in events if each.event == REQUESTED}
     later = {each.call: each for each in reversed(events) if each.event in (JUDGED, SETTLED)}  # the first counts
     settled = {each.call for each in events if each.event == SETTLED}
+    met = {each.call for each in events if each.event == REQUESTED and each.data.get("met")}
     return [
         Try(asked.get(each.call, each.id), each.id, each.turn, each.agent, each, current(each, later.get(each.call)),
-            each.state == VERIFIED or each.call in settled)
+            each.state == VERIFIED or each.call in settled or (each.call in met and guarded_alone(each)))
         for each in events if each.event in (ENDED, REFUSED)
     ]  # fmt: skip
+
+
+def guarded_alone(event: Event) -> bool:
+    """Whether nothing is asked of a call but what its guards asked before it, and it went well by its own word."""
+    return event.event == ENDED and not event.data.get("verdicts") and event.data.get("reported") == SUCCESS
 
 
 def grouped(same: Sequence[Try], batches: Sequence[int]) -> list[list[Try]]:
@@ -196,6 +203,8 @@ def made_good(one: Try, events: Sequence[Event], used: set[tuple[int, int]]) -> 
     """Whether what a call did not bring about is there since, by itself or by a way that the contract names."""
     if one.event is None:
         return False
+    if one.data.get("why") == GUARD:
+        return all(met_since(one, row, events, used) for row in one.rows)
     ways = set(one.data.get("alternatives", ())).union(*(row.get("alternatives", ()) for row in one.wrong))
     if all(put_right(one.event, row, events, used) or expected_since(one, row, events) for row in one.wrong or [{}]):
         return True
@@ -203,6 +212,18 @@ def made_good(one: Try, events: Sequence[Event], used: set[tuple[int, int]]) -> 
         there = later.id > one.ended and later.event == ENDED and later.state == VERIFIED
         if there and later.tool in ways and (later.id, -1) not in used:
             used.add((later.id, -1))
+            return True
+    return False
+
+
+def met_since(one: Try, row: dict[str, Any], events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
+    """Whether the guard that refused a call let one through since: what it wanted is known to the agent now, whatever
+    the other call was about. Each makes up for one refusal."""
+    guard = list(contract_of(row))
+    for later in events:
+        met = later.data.get("met", ()) if later.id > one.ended and later.event == REQUESTED else ()
+        if guard in met and (later.id, met.index(guard)) not in used:
+            used.add((later.id, met.index(guard)))
             return True
     return False
 
@@ -257,7 +278,7 @@ def line(one: Try) -> str:
     """What became of a call."""
     tool = one.event.tool if one.event else ""
     if one.refused:
-        why = "by a guard" if one.data.get("why") == "guard" else "since its route rested"
+        why = "by a guard" if one.data.get("why") == GUARD else "since its route rested"
         return f"{tool} was refused, {why}"
     found = next((row.get("found", "") for row in one.wrong), "")
     return f"{tool} reported {one.data.get('reported') or 'nothing'}; found {found or 'that it is not there'}"

@@ -3,6 +3,7 @@ that may catch everything; a bug ends in a report and exit code 3, never in a tr
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -79,6 +80,10 @@ def group() -> None:
     """
 
 
+# What the system says where output goes to a disk that takes nothing more.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+
+
 def say(text: str) -> None:
     click.echo(text, err=True)
 
@@ -96,6 +101,8 @@ def explained(error: TruecallError) -> str:
 
 def run(argv: list[str]) -> int:
     """Runs a command; the exit code the process ends with."""
+    if sys.stdout is None:  # closed by whoever started it, who wants no output
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     for stream in (sys.stdout, sys.stderr):  # a terminal that has not every letter is no reason to fail
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -116,9 +123,20 @@ def run(argv: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 2
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            return bug(error)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python complains once more at its end
+        say(f"truecall: the output cannot be written: {error.strerror}\n  -> make room, or send it elsewhere")
+        return 2
     except Exception as error:
-        path = bugs.write(error, places.state())
-        where = f"; a report without any of your data is in {path}" if path else ""
-        say(f"truecall: this is a bug of truecall's own ({type(error).__name__}){where}")
-        return 3
+        return bug(error)
     return code if isinstance(code, int) else 0
+
+
+def bug(error: Exception) -> int:
+    """Writes a bug down, without anybody's data, and says where; the exit code of one."""
+    path = bugs.write(error, places.state())
+    where = f"; a report without any of your data is in {path}" if path else ""
+    say(f"truecall: this is a bug of truecall's own ({type(error).__name__}){where}")
+    return 3

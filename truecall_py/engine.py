@@ -11,12 +11,14 @@ from truecall_py.records import record
 from truecall_py.template import resolve
 from truecall_py.types import (
     ABSENT,
+    DUPLICATE,
     FAILURE,
     HONEST_FAILURE,
     LANDED,
     LIE,
     NOT_LANDED,
     OLD,
+    REFUTED,
     SUCCESS,
     UNKNOWN,
     UNVERIFIED,
@@ -199,12 +201,16 @@ def inside(world: World, application: Application) -> World:
     return world.at(base)
 
 
-def claim(state: str, said: str) -> str:
-    """What the verdict makes of the tool's claim (the outcomes of the contract format)."""
+def claim(state: str, said: str, outcomes: Sequence[Outcome] = ()) -> str:
+    """What the verdict makes of the tool's claim (the outcomes of the contract format). What was done twice is there:
+    to say that it was done is no lie."""
     if state == VERIFIED:
         return LANDED
     if state == UNVERIFIED:
         return UNKNOWN
+    wrong = [each.receipt or {} for each in outcomes if each.state == REFUTED]
+    if wrong and all(each.get("state") == DUPLICATE for each in wrong):
+        return DUPLICATE
     return {SUCCESS: LIE, FAILURE: HONEST_FAILURE}.get(said, NOT_LANDED)
 
 
@@ -232,8 +238,9 @@ def verdict(
     about = () if application is None else effect(contract, call, world, application)
     marks = bool(plain.get("claims")), plain.get("store") == "none"
     return Verdict(
-        contract.id, state, claim(state, str(said)), outcomes, contract.source, plain.get("mode", "enforce"),
-        plain.get("repeat", ""), plain.get("remedy", ""), tuple(plain.get("alternatives", ())), cause, subject,
+        contract.id, state, claim(state, str(said), outcomes), outcomes, contract.source,
+        plain.get("mode", "enforce"), plain.get("repeat", ""), plain.get("remedy", ""),
+        tuple(plain.get("alternatives", ())), cause, subject,
         world.now() - began, plain.get("class", ""), plain.get("grants", ""), contract.file, about, *marks,
     )  # fmt: skip
 

@@ -174,6 +174,7 @@ def judged(subject: Subject, example: Example, world: SmallWorld) -> Ran:
     if before_call(payload, name, subject):
         payload = announced(name, payload) or payload
     with world.entered():
+        # an example is all of its session: what it does not name was not verified
         given = plain.get("verified") or ()
         effects = [given] if isinstance(given, str) else given
         judgement = library.judge(payload, contracts, harness=name, snapshot=snapshot, verified=effects)

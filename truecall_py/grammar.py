@@ -96,7 +96,7 @@ EXAMPLE: Schema = {
         "payload": {"type": "object", "description": "The call as its harness sends it; common keys are added."},
         "before": {**SMALL_WORLD, "description": "The world as it is looked at before the call."},
         "world": {**SMALL_WORLD, "description": "What is there after the call, on top of `before`."},
-        "verified": {**one_or_list(WORD), "description": "Effects that were verified before (for `requires`)."},
+        "verified": {**one_or_list(WORD), "description": "Effects verified before (for `requires`); default: none."},
         "verdict": {
             "enum": ["verified", "refuted", "unverified", "none"],
             "description": "What must come of it; none: the contract does not apply. Of a guard "

@@ -44,7 +44,8 @@ PASSING = ("status 5", "status 408", "status 425", "status 429")  # answers of a
 @record(frozen=True)
 class Bar:
     """What the guards say of one call: `refused` by verdicts that stand in its way, `asks` where a person is to
-    decide, `observed` where a contract only looks on. All that was judged is in `verdicts`."""
+    decide, `observed` where a contract only looks on, `met` by those that let it through. All that was judged is in
+    `verdicts`."""
 
     call: ToolCall
     verdicts: tuple[Verdict, ...] = ()
@@ -57,6 +58,10 @@ class Bar:
     @property
     def observed(self) -> tuple[Verdict, ...]:
         return tuple(each for each in self.verdicts if each.mode == OBSERVE and each.state != VERIFIED)
+
+    @property
+    def met(self) -> tuple[Verdict, ...]:
+        return tuple(each for each in self.verdicts if each.state == VERIFIED)
 
     @property
     def asks(self) -> bool:
@@ -228,8 +233,8 @@ def barrier(
         more = judged(named(found, inner, state)[0], inner, ends, session, granted)
         bar = Bar(call, (*bar.verdicts, *more.verdicts), bar.asking | more.asking)
     notices += tuple(guard_words.observed(each, call) for each in bar.observed)
-    if memory is not None and bar.observed:
-        memory.watched(bar.observed)
+    if memory is not None:
+        memory.watched(bar.observed, bar.met)
     if not bar.enforced:
         return None, notices
     trials = trials_of(memory, bar.enforced)

@@ -337,8 +337,8 @@ def reweighed(memory: Remembering, contract: Contract | None, call: ToolCall, ve
     said = reported(call, world_of(contract, call, Moment(time.monotonic() + PATIENCE, memory.at)))
     causes = [each.cause for each in outcomes if each.state == UNVERIFIED]
     cause = next((name for name in causes if name in ("tool", "world")), causes[0] if causes else "")
-    return Verdict(**{**verdict.__dict__, "outcomes": outcomes, "state": state, "outcome": claim(state, said),
-                      "cause": cause})  # fmt: skip
+    return Verdict(**{**verdict.__dict__, "outcomes": outcomes, "state": state, "cause": cause,
+                      "outcome": claim(state, said, outcomes)})  # fmt: skip
 
 
 def with_progress(correction: Correction, memory: Remembering, found: Sequence[Source], call: ToolCall) -> Correction:

@@ -26,7 +26,7 @@ def judge(
     harness: str | None = None,
     deadline: float = DEADLINE,
     snapshot: Snapshot | None = None,
-    verified: Sequence[str] = (),
+    verified: Sequence[str] | None = None,
 ) -> Judgement:
     """Judges one hook payload by contracts, against the world as it is now.
 
@@ -38,7 +38,7 @@ def judge(
     Returns a Judgement: its `verdicts` (empty where no contract applies), and the `correction` that an agent
     would be told (None where there is nothing to tell). `call` is None for an event that is no tool call. Of a call
     that is announced (PreToolUse) the guards are judged: refuted is one that they refuse. What `requires` asks for is
-    known to the hook alone; `verified` names effects to be taken for verified.
+    known to the hook alone; `verified` names the effects to be taken for verified, and no other counts then.
     Raises PayloadError for a payload that no harness is known to send, ContractError for a contract file
     that cannot be used.
     """
@@ -52,7 +52,7 @@ def judge(
 
 def guarded(
     payload: Mapping[str, Any] | str | bytes, contracts: Sequence[Source], harness: str | None, ends: float,
-    verified: Sequence[str],
+    verified: Sequence[str] | None,
 ) -> Judgement:  # fmt: skip
     """What the guards say of a call that is announced; a Judgement without a call for any other event, and where no
     guard is about it."""

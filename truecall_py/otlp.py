@@ -10,6 +10,7 @@ generative AI (execute tool span); everything else stands under `truecall.*`.
 from __future__ import annotations
 
 from truecall_py import __version__
+from truecall_py.calls import BESIDE
 from truecall_py.digest import sha256
 from truecall_py.ledger import ENDED, JUDGED, REFUSED, SETTLED, WAITING
 from truecall_py.types import FAILURE, REFUTED, VERIFIED
@@ -27,7 +28,7 @@ OK, ERROR = 1, 2  # of StatusCode
 LARGEST = (1 << 63) - 1
 RANK = (REFUTED, "unverified", "pending", VERIFIED)
 VERDICT = ("contract", "file", "source", "state", "outcome", "mode", "kind", "subject", "cause", "expected", "found",
-           "order", "form", "grants")  # fmt: skip
+           "order", "form", "grants", "operation", "owner")  # fmt: skip
 
 
 def documents(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
@@ -142,6 +143,13 @@ def happened(call: Call) -> Iterator[dict[str, Any]]:
             more = {"why": each.data.get("why"), "by": each.data.get("by"), "state": each.state}
             told = {f"truecall.{name}": value for name, value in more.items()}
             yield event(each.at, f"truecall.{each.event}", told)
+        elif each.event.startswith(BESIDE):
+            kind = each.event.partition(" ")[0]
+            more = {name: each.data.get(name) for name in ("contract", "owner", "by", "as_of", "found")}
+            if kind == "intent" and each.data.get("match"):
+                more["match"] = written(each.data["match"])
+            told = {f"truecall.{kind}.{name}": value for name, value in {**more, "state": each.state}.items()}
+            yield event(each.at, f"truecall.{kind}", told)
 
 
 def verdicts(call: Call) -> Iterator[dict[str, Any]]:

@@ -55,6 +55,7 @@ class Remembering:
         # What contracts at the stop ask for: whether this call is one, by contract (claims.stands_behind).
         self.stops: dict[str, bool | str | None] = {}
         self.observed: list[dict[str, Any]] = []  # what guards would have refused that only observe
+        self.met: list[list[str]] = []  # the guards that let the call through, by file and id
         self.ledger = Ledger(state)
         self.memory = Memory(self.ledger, call.session, policy)
         self.named = ""
@@ -121,8 +122,7 @@ class Remembering:
             data["contracts"] = [contract.id for contract in contracts]
         if untold:
             data["untold"] = True
-        if self.observed:
-            data["observed"] = self.observed
+        data |= {name: kept for name, kept in (("observed", self.observed), ("met", self.met)) if kept}
         return self.event(REQUESTED, "", data)
 
     def refused(self, rest: Rest) -> Event:
@@ -137,9 +137,10 @@ class Remembering:
         private = ("found", "expected", "subject")
         return {name: value for name, value in row.items() if not self.private or name not in private}
 
-    def watched(self, verdicts: Sequence[Verdict]) -> None:
-        """Keeps, beside the request, what guards found that only observe."""
-        self.observed = [self.row(each, each.kind) for each in verdicts]
+    def watched(self, observed: Sequence[Verdict], met: Sequence[Verdict]) -> None:
+        """Keeps, beside the request, what guards found that only observe, and which guards it met."""
+        self.observed = [self.row(each, each.kind) for each in observed]
+        self.met = sorted([list(each) for each in {(filed(verdict.file), verdict.contract) for verdict in met}])
 
     def barred(self, verdicts: Sequence[Verdict], trials: dict[int, Trial], orders: dict[int, str]) -> None:
         """Notes that guards kept a call from being made; `trials` and `orders` by the id() of the verdict. A ledger
@@ -348,9 +349,8 @@ def batch(state: str, payload: dict[str, Any]) -> None:
     if not session:
         return
     try:
-        Ledger(state, create=False).add(
-            Event(session, name, BATCH, at, "claude-code", turn, data={"calls": calls[:50]})
-        )
+        event = Event(session, name, BATCH, at, "claude-code", turn, data={"calls": calls[:50]})
+        Ledger(state, create=False).add(event)
         if os.stat(path).st_mtime < at - IDLE:
             os.unlink(path)
     except (LedgerError, OSError):

@@ -7,10 +7,12 @@ import time
 
 from truecall_py import looks
 from truecall_py.checks import module
-from truecall_py.contract import COMBINATORS
-from truecall_py.engine import applications, claim, inside
+from truecall_py.contract import COMBINATORS, guards, guards_only
+from truecall_py.engine import applications, claim, guarding, inside
 from truecall_py.errors import Unverified
 from truecall_py.facts import Facts
+from truecall_py.guarding import ALLOWED
+from truecall_py.harnesses.content import unanswered
 from truecall_py.records import record
 from truecall_py.regex import Interrupted
 from truecall_py.types import DEADLINE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from truecall_py.types import ToolCall
 
 THEN = "needs the world of then"
+BARRED = "would be refused"  # of a guard: the call was made, since nobody asked it then
 STATES = (REFUTED, UNVERIFIED, THEN, VERIFIED)  # the worst first
 OPEN = ("at", "now", "remaining", "budget", "resolve", "search", "slow", "earlier", "alone")
 PATIENCE = 5.0  # seconds for one schema
@@ -41,7 +44,7 @@ class Replayed:
     source: str
     mode: str
     state: str  # one of STATES
-    outcome: str  # as engine.claim; "" where the world of then is needed
+    outcome: str  # as engine.claim; of a guard ALLOWED or BARRED; "" where the world of then is needed
     outcomes: tuple[Outcome, ...]
     subject: str = ""
 
@@ -92,8 +95,32 @@ def replayed(made: Made, sources: Sequence[Source]) -> list[Replayed]:
     found: list[Replayed] = []
     for source in sources:
         for contract in source.named(made.call):
-            found += by_contract(contract, made)
+            if guards(contract.plain):
+                found += by_guard(contract, made)
+            if not guards_only(contract.plain):
+                found += by_contract(contract, made)
     return found
+
+
+def by_guard(contract: Contract, made: Made) -> list[Replayed]:
+    """What a contract would have said before the call was made, by what the call itself carries."""
+    call = unanswered(made.call, made.call.event)
+    if call.start_cwd is None and call.cwd is not None:  # as guarding.judged has it
+        call = type(call)(**{**call.__dict__, "start_cwd": call.cwd})
+    world = Then(call.start_cwd, contract.project, time.monotonic() + DEADLINE)
+    applying = guarding(contract, call, world)
+    if isinstance(applying, Outcome):
+        return [told(contract, call, None, (applying,), guard=True)]
+    every = []
+    for each in applying:
+        facts = Facts(call, inside(world, each), each.file, each.match)
+        specs = [CheckSpec(item["check"], item["params"]) for item in contract.plain.get("pre", ())]
+        found = [judged(spec, call, facts, "") for spec in specs]
+        for effect in contract.plain.get("requires", ()):
+            wanted = f"the effect {effect} was verified in that session"
+            found.append(Outcome("requires", THEN, wanted, THEN, "harness"))
+        every.append(told(contract, call, each, tuple(found), guard=True))
+    return every
 
 
 def by_contract(contract: Contract, made: Made) -> list[Replayed]:
@@ -117,13 +144,26 @@ def by_contract(contract: Contract, made: Made) -> list[Replayed]:
 
 
 def outcomes(contract: Contract, made: Made, facts: Facts) -> tuple[Outcome, ...]:
-    """What each check of a contract says."""
+    """What each check of a contract says; a receipt is its source's, which is not asked."""
     trouble = "the command went on in the background" if made.call.background else made.trouble
-    return tuple(
+    found = [
         judged(CheckSpec(item["check"], item["params"]), made.call, facts, trouble)
         for item in contract.plain["post"]
         if facts.file is None or looks.about(item, facts.file, contract)
-    )
+    ]
+    if "receipt" in contract.plain:
+        found.append(Outcome("receipt", THEN, receipt(contract.plain["receipt"], facts), THEN, "harness"))
+    return tuple(found)
+
+
+def receipt(spec: dict[str, Any], facts: Facts) -> str:
+    """The receipt that would settle the operation which a call is, in words."""
+    from truecall_py.receipts import expect, wanted
+
+    try:
+        return expect(spec, wanted(spec["match"], facts))
+    except Unverified:
+        return "a receipt of this operation from its source"
 
 
 def payload_only(spec: CheckSpec) -> bool:
@@ -175,9 +215,10 @@ def expected(spec: CheckSpec, facts: Facts) -> str:
 
 
 def told(
-    contract: Contract, call: ToolCall, application: Application | None, found: tuple[Outcome, ...]
-) -> Replayed:
-    """One contract's word on a call: the worst that its checks say."""
+    contract: Contract, call: ToolCall, application: Application | None, found: tuple[Outcome, ...],
+    guard: bool = False,
+) -> Replayed:  # fmt: skip
+    """One contract's word on a call: the worst that its checks say; of a `guard`, whether it would have been made."""
     state = min((each.state for each in found), key=STATES.index, default=UNVERIFIED)
     subject = ""
     if application and application.file:
@@ -185,5 +226,7 @@ def told(
     elif application and application.match:
         subject = ", ".join(value for name, value in application.match.items() if name != "directory")
     outcome = "" if state == THEN else claim(state, call.reported)
+    if guard and outcome:
+        outcome = ALLOWED if state == VERIFIED else BARRED
     mode = str(contract.plain.get("mode", "enforce"))
     return Replayed(contract.id, contract.source, mode, state, outcome, found, subject[:200])

@@ -20,17 +20,18 @@ MOST = 100  # events about one effect that are looked at, the newest first
 
 
 class Given:
-    """Effects that somebody says were verified; of any other nothing is known. For judgements without a session."""
+    """Effects that somebody says were verified, and no others; None where nobody says anything. For judgements
+    without a session."""
 
-    def __init__(self, effects: Sequence[str]) -> None:
-        self.effects = frozenset(effects)
+    def __init__(self, effects: Sequence[str] | None) -> None:
+        self.effects = None if effects is None else frozenset(effects)
 
     def outcome(self, effect: str) -> Outcome:
         expected = f"the effect {effect} was verified in this session"
+        if self.effects is None:
+            raise Unverified("what was verified in a session is known to the hook alone", "harness")
         if effect in self.effects:
             return Outcome("requires", VERIFIED, expected, "it is said to be")
-        if not self.effects:
-            raise Unverified("what was verified in a session is known to the hook alone", "harness")
         return Outcome("requires", REFUTED, expected, "it is not among those that are said to be")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from truecall_py import policy
 from truecall_py.masking import quoted, shortened
 from truecall_py.memory import PENDING
-from truecall_py.types import REFUTED, UNVERIFIED
+from truecall_py.types import DUPLICATE, REFUTED, UNVERIFIED
 from truecall_py.wording import ALL, evidence, shell_word
 
 TYPE_CHECKING = False
@@ -104,15 +104,20 @@ def headline(opened: Sequence[Open], judged: Sequence[Verdict]) -> str:
     refuted = [each for each in opened if each.state == REFUTED]
     bad = [each for each in refuted if each.looked]
     wrong = [each for each in judged if each.state == REFUTED]
-    if bad:
+    missing = [each for each in bad if not twice(each)]
+    if missing:
         is_not = "is not there, and that was not put right"
-        return f"NOT DONE: the effect of {calls(number(bad))} of {when(bad)} {is_not}."
+        return f"NOT DONE: the effect of {calls(number(missing))} of {when(missing)} {is_not}."
     if wrong:
         return f"NOT DONE: what must hold at the end of this turn does not hold: {contracts(wrong)}."
+    if bad:
+        return f"DUPLICATE: {calls(number(bad))} of {when(bad)} did, or began, an operation a second time."
     if judged and not opened and all(map(steps, judged)):
         return "NOT FINISHED: an operation of several steps was begun in this turn, and not all of them are done."
     if opened and all(each.state == PENDING for each in opened) and not judged:
         which = f"{calls(number(opened))} of {when(opened)}"
+        if any(each.row.get("operation") for each in opened):
+            return f"NOT FINISHED: what {which} began is not finished."
         return f"NOT FINISHED: {which} went on in the background; what came of it is not known."
     if refuted:
         was_not = "was not there when it ended, and it could not be looked at again"
@@ -154,6 +159,7 @@ def name(each: Open) -> str:
 def line(each: Open) -> str:
     """What is known of a call that stands open."""
     word = {REFUTED: "refuted", PENDING: "not finished"}.get(each.state, "not confirmed")
+    word = "done twice" if twice(each) else word
     found = quoted(str(each.row.get("found", "")), 300)
     if each.state == REFUTED and not each.looked:
         found = f"when it ended {found or 'its effect was not there'}; it could not be looked at again"
@@ -162,11 +168,17 @@ def line(each: Open) -> str:
     return f"- {word}: {name(each)}, call {quoted(each.event.call, 80)}: {found} [{quoted(where, 200)}]"
 
 
+def twice(each: Open) -> bool:
+    """Whether its effect is there, and more than once."""
+    return each.state == REFUTED and each.row.get("outcome") == DUPLICATE
+
+
 def do(each: Open) -> str:
     if each.row.get("operation"):
         owner = quoted(str(each.row.get("owner", "")), 120)
         who = f" (who settles it: {owner})" if owner else ""
-        return f"{OPERATION.get(each.state) or DO.get(str(each.row.get('order', '')), LOOK)}{who}"
+        order = policy.UNDO_ONE if twice(each) else str(each.row.get("order", ""))
+        return f"{OPERATION.get(each.state) or DO.get(order, LOOK)}{who}"
     if each.state == PENDING:
         return WAIT
     if each.state != REFUTED:

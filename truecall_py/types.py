@@ -171,7 +171,7 @@ class Verdict:
 
     contract: str
     state: str
-    outcome: str  # landed | honest failure | lie | not landed | unknown
+    outcome: str  # landed | honest failure | lie | not landed | duplicate | unknown
     outcomes: tuple[Outcome, ...]
     source: str  # file:line
     mode: str = "enforce"

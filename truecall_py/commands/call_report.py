@@ -20,6 +20,8 @@ from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED
 
 COLOURS = {VERIFIED: "green", REFUTED: "red", UNVERIFIED: "yellow", calls.PENDING: "yellow", REFUSED: "red"}
 NAMES = {"": "no contract"}
+WHY = {"guard": "a guard does not hold", "quarantine": "its route rests", "duplicate": "it was begun already"}
+BY = {"call": "this call's own hook", "stop": "the gate at the stop"}  # else: reconcile, or another call
 
 
 def width() -> int:
@@ -121,7 +123,8 @@ def happened(event: Event, call: Call) -> list[tuple[str, str]]:
     if event.event == WAITING:
         return [(at, "waited for the user's permission")]
     if event.event == REFUSED:
-        return [(at, f"refused by truecall before it ran: {event.data.get('why', 'its route rests')}")]
+        lines = textwrap.wrap(harmless(f"refused by truecall before it ran: {why(event)}"), max(width(), 80) - 13)
+        return [("" if number else at, text) for number, text in enumerate(lines)]
     if event.event in (JUDGED, SETTLED):
         by, word = event.data.get("by"), "settled" if event.event == SETTLED else "judged again"
         return [(at, f"{word}{f' by {by}' if by else ''}: {NAMES.get(event.state, event.state)}")]
@@ -139,15 +142,31 @@ def happened(event: Event, call: Call) -> list[tuple[str, str]]:
     return [(at, said), *([("", f"judged in {spoken(float(judged))}")] if isinstance(judged, (int, float)) else [])]
 
 
+def why(event: Event) -> str:
+    """Why a call was refused."""
+    told = str(event.data.get("why", "quarantine"))
+    earlier = event.data.get("earlier")
+    if told == "duplicate" and isinstance(earlier, list) and len(earlier) == 3:
+        return f"its operation was begun by call {earlier[1]}, and is {earlier[2]}"
+    return WHY.get(told, told)
+
+
 def of_operation(event: Event) -> str:
     """What an event tells of the operation that a call is."""
     data, (kind, _, name) = event.data, event.event.partition(" ")
     if kind == "intent":
         match = data.get("match") or {}
         late = " (written down after the call)" if data.get("late") else ""
-        return f"meant as {name}{late}: {', '.join(f'{path} {value}' for path, value in match.items()) or 'not kept'}"
+        said = ", ".join(f"{path} {value}" for path, value in match.items()) or "not kept"
+        said += f"; owner {data['owner']}" if data.get("owner") else ""
+        review = data.get("review")
+        said += f"; to be settled by {local(float(review))}" if isinstance(review, (int, float)) else ""
+        return f"meant as {name}{late}: {said}"
     if kind == "receipt":
-        return f"its source said by {data.get('by', 'call')}: {data.get('found') or event.state}"
+        by = str(data.get("by", "call"))
+        if event.state == "dropped":
+            return f"given up as never made, by {BY.get(by, by)}"
+        return f"its source said, asked by {BY.get(by, by)}: {data.get('found') or event.state}"
     return str(data.get("found", ""))
 
 
@@ -199,6 +218,8 @@ def refused(data: dict[str, Any]) -> None:
 
 
 def next_words(call: Call, what: str, other: Call | None) -> str:
+    if other is None and call.state == REFUSED:
+        return "not asked for again in this session"
     if other is None:
         return "nothing more about it in this session"
     ended = call.ended if call.ended is not None else call.first.at

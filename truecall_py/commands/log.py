@@ -19,9 +19,9 @@ from truecall_py.commands.trust import a_person
 from truecall_py.errors import UsageError
 from truecall_py.globs import fits
 from truecall_py.ledger import Ledger
-from truecall_py.types import HONEST_FAILURE, LANDED, LIE, NOT_LANDED
+from truecall_py.types import DUPLICATE, HONEST_FAILURE, LANDED, LIE, NOT_LANDED
 
-OUTCOMES = (LIE, LANDED, HONEST_FAILURE, NOT_LANDED, "unknown")
+OUTCOMES = (LIE, LANDED, HONEST_FAILURE, NOT_LANDED, DUPLICATE, "unknown")
 WHOLE = 1_000_000  # events of one session that are read at most
 EMPTY = "nothing is in the ledger yet: no hook has written to {state}"
 

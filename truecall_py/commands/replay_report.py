@@ -247,11 +247,14 @@ def told(total: dict[str, int]) -> Iterator[str]:
     if judged:
         yield f"by the calls themselves: {judged}"
     if total["world"]:
-        yield f"{total['world']} need the world of then (\u201cworld\u201d below), and are not judged"
+        need = "needs" if total["world"] == 1 else "need"
+        yield f"{total['world']} {need} the world of then (\u201cworld\u201d below), not judged"
     if total["claims"]:
         yield f"{count(total['claims'], 'claim')} without the call that a contract asks for"
     if total["says_so"]:
-        yield f"{count(total['says_so'], 'last message')} that say so, with no call that changes anything in the turn"
+        say = "says" if total["says_so"] == 1 else "say"
+        some = count(total["says_so"], "last message")
+        yield f"{some} that {say} so, with no call that changes anything in the turn"
     if total["unanswered"]:
         yield f"{count(total['unanswered'], 'call')} without an answer"
     if total["scripts"]:

@@ -101,6 +101,8 @@ def shown(compiled: Compiled) -> None:
             say(f"    before the call: {line}")
         for effect in plain.get("requires", ()):
             say(f"    before the call: the effect {effect} was verified")
+        for line in operation(plain):
+            say(f"    {line}")
         for name in ("remedy", "alternatives"):  # what an agent is told to do
             if plain.get(name):
                 say(f"    {name}: {shown_value(plain[name])}")
@@ -114,6 +116,21 @@ def shown(compiled: Compiled) -> None:
         say(f"  run, but not pinned: {', '.join(compiled.unpinned)}")
     if os.path.basename(compiled.path) != FILE_NAME:
         say(f"  note: the hook reads this file only with --contracts, since its name is not {FILE_NAME}")
+
+
+def operation(plain: dict[str, Any]) -> Iterator[str]:
+    """What a contract asks of the source of its receipt, what must stand in it, and the steps that it joins."""
+    if receipt := plain.get("receipt"):
+        for line in checks_in(receipt["from"]):
+            yield f"receipt from {line}"
+        for path, wanted in receipt["match"].items():
+            yield f"  {path} is {shown_value(wanted)}"
+        yield f"  {receipt['state']}: " + ", ".join(f"{word} is {means}" for word, means in receipt["states"].items())
+        yield f"  a second call of it is {'refused' if receipt['duplicates'] == 'refuse' else 'reported'}"
+    if plain.get("key"):
+        yield f"idempotency key {plain['key']}"
+    if plain.get("steps"):
+        yield f"steps: {', '.join(plain['steps'])}"
 
 
 def say(text: str) -> None:

@@ -98,6 +98,7 @@ def bottom(account: Account) -> Markup:
         "footer",
         tag("p", f"Made by truecall {__version__} at {local(account.now)}, from the ledger of this machine and "
             f"nothing else; times are in the zone of that clock ({' '.join(local(account.now).split()[2:])})."),
-        tag("p", join("Secrets were masked and long values cut before they were kept. The same figures as text: ",
-                      tag("code", "truecall stats"), ".")),
+        tag("p", join("Secrets were masked and long values cut before they were kept. The figures of calls as text: ",
+                      tag("code", "truecall stats"), "; what stands open now: ", tag("code", "truecall reconcile"),
+                      ".")),
     )  # fmt: skip

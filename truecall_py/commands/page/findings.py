@@ -13,7 +13,7 @@ from truecall_py.commands.page.plots import tone
 from truecall_py.commands.times import local, spoken
 from truecall_py.ledger import REFUSED
 from truecall_py.sequels import Sequel, over
-from truecall_py.types import LIE, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.types import DUPLICATE, LIE, REFUTED, UNVERIFIED, VERIFIED
 
 WORDS = {
     "lie": "false claim", REFUTED: "refuted", UNVERIFIED: "could not verify", calls.PENDING: "pending",
@@ -43,6 +43,7 @@ ORDERS = {
 FORMS = {
     policy.REPLACE: "in place of the tool's output", policy.APPEND: "beside the tool's output",
 }  # fmt: skip
+DONE_TWICE = "done twice"
 ARGUMENTS = 12  # of one call that are shown
 VERDICTS = 12
 
@@ -54,8 +55,14 @@ def stands(call: Call) -> str:
     return call.state if call.state in WORDS else "none"
 
 
-def badge(name: str) -> Markup:
-    return tag("span", WORDS.get(name, name), class_=f"badge {tone(name) if name in WORDS else 'none'}")
+def badge(name: str, word: str = "") -> Markup:
+    return tag("span", word or WORDS.get(name, name), class_=f"badge {tone(name) if name in WORDS else 'none'}")
+
+
+def mark(call: Call) -> Markup:
+    """The badge of a call."""
+    twice = any(each.get("outcome") == DUPLICATE for each in call.verdicts) and stands(call) == REFUTED
+    return badge(stands(call), DONE_TWICE if twice else "")
 
 
 def clock(at: float, whole: bool = False) -> Markup:
@@ -95,9 +102,10 @@ def verdicts(call: Call) -> Markup:
 
 def verdict(each: dict[str, Any]) -> Markup:
     name = LIE if each.get("outcome") == LIE else str(each.get("state", ""))
+    word = DONE_TWICE if each.get("outcome") == DUPLICATE else ""
     observed = " (observe: the agent was not told)" if each.get("mode") == policy.OBSERVE else ""
     where = join(" in ", data(each["source"], 200)) if each.get("source") else None
-    head = tag("p", badge(name), " ", data(each.get("contract", ""), 200), where, observed)
+    head = tag("p", badge(name, word), " ", data(each.get("contract", ""), 200), where, observed)
     return tag(
         "div",
         head,
@@ -136,6 +144,8 @@ def refused(call: Call) -> list[Markup]:
     if call.state == REFUSED:
         for name, key in (("rests", "route"), ("contract", "contract"), ("found", "found")):
             rows += fact(name, data(call.data[key])) if call.data.get(key) else []
+        if (order := str(call.data.get("order") or "")) in ORDERS:
+            rows += fact("told", ORDERS[order])
         other = call.data.get("alternatives")
         if isinstance(other, list) and other:
             rows += fact("instead", join(*(data(each, 200) for each in other[:ARGUMENTS]), between=", "))
@@ -158,17 +168,21 @@ def followed(call: Call, sequel: Sequel) -> Markup:
     made, at = [], over(call)
     for what, other in sequel.steps:
         took = f", {spoken(max(0.0, other.at - at))} later: "
-        made.append(tag("li", what, took, data(other.tool, 200), " ", badge(stands(other))))
+        made.append(tag("li", what, took, data(other.tool, 200), " ", mark(other)))
         at = over(other)
     if sequel.more:
         made.append(tag("li", f"and {sequel.more} more steps"))
+    if not made and call.state == REFUSED:
+        return text("not asked for again in this session")
     if not made:
         return text("nothing more about it in this session")
     return tag("ol", *made, class_="steps")
 
 
 def ending(call: Call, sequel: Sequel) -> Markup:
-    """Whether it was put right, and how long that took."""
+    """Whether it was put right, and how long that took. What was refused was never made."""
+    if sequel.right is None and call.state == REFUSED:
+        return text("it was not made")
     if sequel.right is None:
         return tag("b", "not put right", class_="refuted tone")
     after = f" after {spoken(max(0.0, sequel.right - over(call)))}"

@@ -124,7 +124,8 @@ def by_tool(account: Account) -> Markup:
     kinds = [(name, WORDS[name]) for name in ("lie", "refuted", "unverified", "pending", "verified")]
     rows = [(str(row["tool"]), [row[name] for name, _ in kinds]) for row in account.figures.plain()["outcomes"]]
     rows.sort(key=lambda row: (-sum(row[1]), row[0]))
-    about = "Judged calls, each as it stands now. Refuted without a false claim: the tool did not report success."
+    about = "Judged calls, each as it stands now. Refuted without a false claim: the tool did not report "
+    about += "success, or its work was done twice."
     return plots.bars("Outcomes by tool", about, "tool", kinds, rows, "No call was judged yet.")
 
 

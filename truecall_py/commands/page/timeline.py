@@ -77,7 +77,7 @@ class Timeline:
         name = findings.stands(each)
         line = tag(
             "summary", findings.clock(each.at), tag("span", data(each.tool, 200), class_="tool"),
-            findings.badge(name), tag("span", data(findings.brief(each), 200), class_="about"), class_="line",
+            findings.mark(each), tag("span", data(findings.brief(each), 200), class_="about"), class_="line",
         )  # fmt: skip
         facts = fact("call", data(each.call)) + (fact("folder", data(each.cwd)) if each.cwd else [])
         for word, value in (("turn", each.first.turn), ("agent", each.first.agent)):
