@@ -704,7 +704,7 @@ MUTANTS = (
            'if options.event == getattr(harness, "BEFORE", "") and guarded_anyway(harness, options):', "if False:",
            "tests/test_guards.py::test_a_bug_refuses_what_a_guard_names"),
     Mutant("guards: trust leaves no mark for the launcher", P + "pinning.py",
-           "if any(map(guards, compiled.contracts)):  #", "if False:  #", "tests/test_guards.py::test_a_dead_python_refuses_only_where_there_are_guards"),
+           "if any(map(refuses, compiled.contracts)):  #", "if False:  #", "tests/test_guards.py::test_a_dead_python_refuses_only_where_there_are_guards"),
     Mutant("guards: a guard alone is judged after the call", P + "judging.py",
            "if guards_only(contract.plain):", "if False:", "tests/test_guards.py::test_a_guard_alone_is_not_asked_after_the_call"),
     Mutant("guards: the doubled hook counts twice", P + "memory.py",
