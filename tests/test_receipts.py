@@ -664,14 +664,17 @@ def test_observe_refuses_nothing(project, bank, claude):
     assert "decision" not in str(claude.stop().out)
 
 
-def test_without_a_ledger_a_receipt_still_confirms(project, bank, claude):
-    """The call is let through, a missing receipt is told with what cannot be told any more, and the person hears of the
-    ledger."""
+def test_without_a_ledger_nobody_knows_whether_it_was_begun(project, bank, claude):
+    """The call is refused, and the person hears of the ledger; where the contract only wants to hear of duplicates it is
+    let through. What was called all the same is told with what cannot be told any more, and its receipt confirms it."""
     os.makedirs(project.state, exist_ok=True)
     with open(os.path.join(project.state, "ledger.db"), "wb") as file:
         file.write(b"no database, and long enough to be read as one" * 100)
     first = claude.asks()
-    assert first.form == "notice" and "duplicates" in first.notice
+    assert "cannot be told, since truecall's ledger cannot be used" in refusal(first) and "duplicates" in str(first.out)
+    project.trust(CONTRACT.replace("PORT", str(bank.port)).replace("owner: billing", "duplicates: report"))
+    assert claude.asks("c1", order="o7").form != "deny"
+    project.trust(CONTRACT.replace("PORT", str(bank.port)))
     told = claude.ends()
     assert "NOT CONFIRMED" in told.text and "whether it was begun before cannot be told" in told.text
     bank.does()

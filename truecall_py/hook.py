@@ -111,10 +111,11 @@ def asked(
         from truecall_py.wording import resting
 
         why = resting(rest, call)
-    elif memory is not None and any("receipt" in each.plain for each in contracts):
+    elif call.session and any("receipt" in each.plain for each in contracts):
         from truecall_py.intents import begun_before
 
-        why = begun_before(memory, contracts, memory.call, ends, session, options.transcript)
+        named = call if memory is None else memory.call
+        why = begun_before(memory, contracts, named, ends, session, options.transcript)
     notices += () if memory is None else memory.complaint()
     if why:
         refusal: Reply = harness.refuse(event, why, notices)

@@ -2,8 +2,8 @@
 against what was known. Refuses a second call of an operation that is done or whose end is not known, and lets
 nothing older replace what is newer. Never takes an approval, or the tool's own word, for a receipt.
 
-What is written is only ever added to: a later event changes no intent. A ledger that takes nothing keeps no call from
-being made; a receipt can still confirm it then, and a duplicate cannot be told.
+What is written is only ever added to: a later event changes no intent. Where the ledger cannot be used nobody knows
+whether an operation was begun before, and its call is refused, unless its contract only wants to hear of duplicates.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from truecall_py.errors import Unverified
 from truecall_py.facts import Facts, reported
 from truecall_py.ledger import ENDED, Event, LedgerError
 from truecall_py.looks import worst
+from truecall_py.lookups import applications_of, look_up
 from truecall_py.memory import phrase, receipt_of, turn_of
 from truecall_py.operations import (
     INTENT,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contract import Contract
-    from truecall_py.ledger import Ledger
     from truecall_py.remembering import Remembering
     from truecall_py.trust import Source
     from truecall_py.types import Correction
@@ -78,39 +78,48 @@ def settled_by_receipt(contracts: Sequence[Contract]) -> list[Contract]:
 
 
 def begun_before(
-    memory: Remembering, contracts: Sequence[Contract], call: ToolCall, ends: float, folder: str,
+    memory: Remembering | None, contracts: Sequence[Contract], call: ToolCall, ends: float, folder: str,
     transcript: str | None = None,
 ) -> str:  # fmt: skip
     """Why a call may not be made, in words; "" where it may. What it means to do is noted; `transcript` is the
-    session's, which may say that an earlier call was never made."""
-    refusal = announced(memory, settled_by_receipt(contracts), call, ends, folder, transcript)
-    if refusal is None:
-        return ""
+    session's, which may say that an earlier call was never made; `memory` is None where the ledger cannot be used."""
     from truecall_py.operation_words import begun_before as words
+    from truecall_py.operation_words import untold
 
-    return words(refusal.contract, refusal.operation, call)
+    mine = settled_by_receipt(contracts)
+    if memory is not None:
+        try:
+            refusal = announced(memory, mine, call, ends, folder, transcript)
+            return "" if refusal is None else words(refusal.contract, refusal.operation, call)
+        except LedgerError as error:
+            memory.trouble = error
+    moment = Moment(min(ends, time.monotonic() + PATIENCE), time.time(), folder)
+    untellable = (each for each in mine if strict(each) and applications_of(each, call, world_of(each, call, moment)))
+    blind = next(untellable, None)
+    return "" if blind is None else untold(blind, call)
+
+
+def strict(contract: Contract) -> bool:
+    """Whether a second call of an operation is refused, and not only told of."""
+    return bool(contract.plain["mode"] != "observe" and contract.plain["receipt"].get("duplicates") != "report")
 
 
 def announced(
     memory: Remembering, contracts: Sequence[Contract], call: ToolCall, ends: float, folder: str,
     transcript: str | None,
 ) -> Refusal | None:  # fmt: skip
-    """Notes what a call means to do; the Refusal where it may not be made. Trouble with the ledger is the memory's
-    `trouble`, and keeps no call from being made."""
+    """Notes what a call means to do; the Refusal where it may not be made. Raises LedgerError."""
     moment = Moment(min(ends, time.monotonic() + PATIENCE), memory.at, folder)
-    try:
-        meant = [each for contract in contracts for each in intents(contract, call, moment, memory.memory.key)]
-        for _ in range(3):
-            refusal = next(filter(None, (refused(memory, each, call, moment, transcript) for each in meant)), None)
-            if refusal is not None:
-                note_refusal(memory, refusal)
-                return refusal
-            if noted(memory, meant, call, folder):
-                return None  # else somebody began the same in this moment
-        memory.ledger.add(*(event_of(memory, each, call, folder) for each in meant))
-        hold(memory, call)
-    except LedgerError as error:
-        memory.trouble = error
+    meant = [each for contract in contracts for each in intents(contract, call, moment, memory.memory.key)]
+    for _ in range(3):
+        refusal = next(filter(None, (refused(memory, each, call, moment, transcript) for each in meant)), None)
+        if refusal is not None:
+            note_refusal(memory, refusal)
+            return refusal
+        if noted(memory, meant, call, folder):
+            return None  # else somebody began the same in this moment
+    memory.ledger.add(*(event_of(memory, each, call, folder) for each in meant))
+    hold(memory, call)
     return None
 
 
@@ -180,42 +189,6 @@ def free_those_never_made(
     endless = [each for each in earlier.attempts if memory.ledger.find(each.session, each.call, ENDED) is None]
     told = fates(transcript, [each.call for each in endless], World(ends=moment.ends))
     drop(memory.ledger, [each for each in endless if each.call in told and told[each.call].never], "transcript")
-
-
-def look_up(memory: Remembering, contract: Contract, earlier: Operation, call: ToolCall, moment: Moment) -> None:
-    """Asks the source once what became of an earlier call, and notes what it says. Raises LedgerError."""
-    from truecall_py.unsettled import OPERATIONS, find
-
-    kept = find(memory.state, earlier.last.session, earlier.last.call, OPERATIONS)
-    asked = kept.guarded() if kept is not None else ToolCall(**{**call.__dict__, "session": earlier.last.session,
-                                                           "call_id": earlier.last.call})  # fmt: skip
-    look(memory.ledger, memory.memory.key, contract, asked, moment, "call " + call.call_id)
-
-
-def look(ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str) -> str:
-    """Asks the source of one contract what became of a call, and notes what it says, which is returned. Raises
-    LedgerError."""
-    from truecall_py.receipts import outcome
-    from truecall_py.trust import changed_code
-
-    if contract.plain.get("pins") and (changed := changed_code(contract.plain)):
-        return f"{changed} was changed since the contract was trusted"
-    said = "its contract does not apply to what was kept of the call"
-    world = world_of(contract, call, moment)
-    for each in applications_of(contract, call, world):
-        found = outcome(contract, call, Facts(call, inside(world, each), each.file, each.match))
-        if found.receipt is not None and found.receipt["match"] is not None:
-            found = weighed(ledger, key, contract, call, found, moment.received, by)
-        said = found.found
-    return said
-
-
-def applications_of(contract: Contract, call: ToolCall, world: World) -> Sequence[Any]:
-    try:
-        found = applications(contract, call, world, before=True)
-    except Unverified:
-        return ()
-    return () if isinstance(found, str) else found
 
 
 def noted(memory: Remembering, meant: Sequence[Intent], call: ToolCall, folder: str) -> bool:

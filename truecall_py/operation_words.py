@@ -35,6 +35,17 @@ def begun_before(contract: Contract, earlier: Operation, call: ToolCall) -> str:
     return "\n".join(lines)
 
 
+def untold(contract: Contract, call: ToolCall) -> str:
+    """Why a call is refused before it runs: nobody can tell whether its operation was begun before."""
+    return "\n".join((
+        f"NOT RUN: whether {quoted(call.tool, 120)} would do again what was done or begun before cannot be told, "
+        "since truecall's ledger cannot be used.",
+        "Do this now: go on with other work, or tell the user that this call waits for the ledger; the user can look "
+        "into it with: truecall doctor. Once the ledger works again the call may be made.",
+        f"Said by truecall, contract {contract.id} ({contract.source}).",
+    ))
+
+
 def order(contract: Contract, earlier: Operation) -> str:
     if earlier.state == PENDING:
         todo = "do not make it again: it is accepted and not finished. Go on with other work, and tell the user so."

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py import intents, operations, places, settling, standing, trust, unsettled, weighing
+from truecall_py import lookups, operations, places, settling, standing, trust, unsettled, weighing
 from truecall_py.engine import Moment
 from truecall_py.errors import TruecallError, UsageError
 from truecall_py.ledger import ENDED, REQUESTED, SELECT, SETTLED, Event, Kept, LedgerError
@@ -189,7 +189,7 @@ def by_source(
     why = f"no trusted contract {item.contract} is about it any more"
     for contract in mine:
         moment = Moment(time.monotonic() + LOOK, time.time(), folder)
-        why = intents.look(ledger, ledger.key(), contract, call, moment, "reconcile")
+        why = lookups.look(ledger, ledger.key(), contract, call, moment, "reconcile")
     return as_it_is(ledger, item, why)
 
 

@@ -1,0 +1,57 @@
+"""Asks the source of an operation once what became of it, and has noted what it says. Begins nothing, and refuses
+nothing."""
+
+from __future__ import annotations
+
+from truecall_py.engine import Moment, applications, inside, world_of
+from truecall_py.errors import Unverified
+from truecall_py.facts import Facts
+from truecall_py.operations import Operation
+from truecall_py.types import ToolCall
+from truecall_py.weighing import weighed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from truecall_py.contract import Contract
+    from truecall_py.ledger import Ledger
+    from truecall_py.remembering import Remembering
+    from truecall_py.world import World
+
+
+def look_up(memory: Remembering, contract: Contract, earlier: Operation, call: ToolCall, moment: Moment) -> None:
+    """Asks the source once what became of an earlier call, and notes what it says. Raises LedgerError."""
+    from truecall_py.unsettled import OPERATIONS, find
+
+    kept = find(memory.state, earlier.last.session, earlier.last.call, OPERATIONS)
+    asked = kept.guarded() if kept is not None else ToolCall(**{**call.__dict__, "session": earlier.last.session,
+                                                           "call_id": earlier.last.call})  # fmt: skip
+    look(memory.ledger, memory.memory.key, contract, asked, moment, "call " + call.call_id)
+
+
+def look(ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str) -> str:
+    """Asks the source of one contract what became of a call, and notes what it says, which is returned. Raises
+    LedgerError."""
+    from truecall_py.receipts import outcome
+    from truecall_py.trust import changed_code
+
+    if contract.plain.get("pins") and (changed := changed_code(contract.plain)):
+        return f"{changed} was changed since the contract was trusted"
+    said = "its contract does not apply to what was kept of the call"
+    world = world_of(contract, call, moment)
+    for each in applications_of(contract, call, world):
+        found = outcome(contract, call, Facts(call, inside(world, each), each.file, each.match))
+        if found.receipt is not None and found.receipt["match"] is not None:
+            found = weighed(ledger, key, contract, call, found, moment.received, by)
+        said = found.found
+    return said
+
+
+def applications_of(contract: Contract, call: ToolCall, world: World) -> Sequence[Any]:
+    try:
+        found = applications(contract, call, world, before=True)
+    except Unverified:
+        return ()
+    return () if isinstance(found, str) else found
