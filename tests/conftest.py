@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -201,6 +202,11 @@ class Project:
             check=False, env={**self.env, "PYTHONPATH": ROOT, **(env or {})},
             **{"cwd": self.root, "stdin": subprocess.DEVNULL, **more},
         )  # fmt: skip
+
+
+def interruptible():
+    """For a child that a test interrupts: what started the tests may ignore the signal, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture

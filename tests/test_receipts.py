@@ -15,7 +15,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from conftest import ROOT, SESSION
+from conftest import ROOT, SESSION, interruptible
 
 from truecall_py import operations
 from truecall_py.ledger import ENDED, JUDGED, REFUSED, SETTLED, Event, Ledger
@@ -1011,7 +1011,8 @@ def test_watching_goes_on_until_all_is_settled(project, bank, claude):
     claude.ends()
     process = subprocess.Popen([sys.executable, "-m", "truecall_py", "reconcile", "--watch", "--every", "1s"],
                                env={**project.env, "PYTHONPATH": ROOT, "PYTHONUNBUFFERED": "1"}, cwd=project.root,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=interruptible)  # fmt: skip
     assert "unknown" in process.stdout.readline()
     bank.answers["o1"] = {"operations": [bank.does()]}
     process.send_signal(signal.SIGINT)
@@ -1352,7 +1353,8 @@ def test_watching_ends_when_a_person_gives_up(project, bank, claude):
     claude.asks()
     process = subprocess.Popen([sys.executable, "-m", "truecall_py", "reconcile", "--watch", "--every", "1s"],
                                env={**project.env, "PYTHONPATH": ROOT, "PYTHONUNBUFFERED": "1"}, cwd=project.root,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=interruptible)  # fmt: skip
     assert "unknown" in process.stdout.readline()
     assert reconcile(project, "--give-up", "c1").returncode == 0
     _, err = process.communicate(timeout=60)

@@ -17,7 +17,7 @@ import time
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, interruptible
 
 from truecall_py import claiming, fates, past, replaying, wording, workers
 from truecall_py.commands import payloads
@@ -552,6 +552,7 @@ def test_a_replay_that_is_stopped_leaves_nobody_behind(contracts: Any, tmp_path:
     process = subprocess.Popen(
         [sys.executable, "-c", script, os.path.join(ROOT, "tests"), ROOT], env=contracts.env, cwd=contracts.root,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=interruptible,
     )  # fmt: skip
     try:
         until(lambda: len(children(process.pid)) == 2)
