@@ -51,14 +51,16 @@ STOP = """
 import sys
 sys.path.append(sys.argv[1])
 from truecall_py.ledger import Event, Ledger
-from truecall_py.standing import held_before, of_turn, standing
-from truecall_py.stopping import MANY
+from truecall_py.settling import MANY
+from truecall_py.standing import answered, of_turn, standing, told_before
 from truecall_py.types import Stop
 import os, time
 ledger, stop = Ledger(sys.argv[2]), Stop("claude-code", "Stop", sys.argv[3], "t1")
-events = ledger.session(sys.argv[3], MANY)
-standing(events, of_turn(events, stop), {})
-held_before(events, stop)
+events, stops = ledger.session(sys.argv[3], MANY), ledger.stops(sys.argv[3])
+mine = answered(events, stops, stop)
+of_turn(mine, stops, stop)
+standing(events, mine, {})
+told_before(stops, stop)
 ledger.add(Event(sys.argv[3], sys.argv[4], "stop", time.time(), "claude-code", "t1"))
 os._exit(0)
 """
