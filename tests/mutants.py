@@ -606,7 +606,7 @@ MUTANTS = (
     Mutant("ledger: one that cannot be read changes what is told", P + "remembering.py",
            "        except LedgerError as error:\n            self.trouble = error\n            return {}\n",
            "        except ZeroDivisionError:\n            return {}\n",
-           "tests/test_ledger_trouble.py::test_a_page_that_is_damaged_in_the_middle"),
+           "tests/test_ledger_trouble.py::test_a_ledger_that_breaks_between_two_looks_is_no_trial"),
     Mutant("ledger: what it could not take down is not missed", P + "sessions.py",
            "(missed.mark if matters else missed.taken_back)", "(missed.taken_back)",
            "tests/test_ledger_trouble.py::test_a_lie_that_was_not_written_down_does_not_end_in_silence"),

@@ -15,6 +15,8 @@ from test_stopping import SESSION, TWO, Turn, reason, silent
 
 from truecall_py import ledger
 from truecall_py.ledger import ENDED, LOST, STOP, Event, Ledger
+from truecall_py.remembering import Remembering
+from truecall_py.types import LIE, REFUTED, ToolCall, Verdict
 
 CLAIM = """\
 version: 1
@@ -305,3 +307,13 @@ def test_what_is_found_at_the_stop_and_cannot_be_written_down_holds(project):
     with locked(project):
         assert reason(turn.stop()).startswith("NOT CONFIRMED")
         assert turn.stop(active=True).form == "notice"
+
+
+def test_a_ledger_that_breaks_between_two_looks_is_no_trial(turn):
+    """What was tried before cannot be told: the lie is told all the same, and the trouble is kept for the person."""
+    call = ToolCall("claude-code", "PostToolUse", "mcp__notes__save_note", frozenset({"mcp"}), {}, session=SESSION, call_id="c")
+    memory = Remembering(turn.project.state, call, {})
+    with sqlite3.connect(path(turn.project)) as other:
+        other.execute("DROP TABLE events")
+    lie = Verdict("note-saved", REFUTED, LIE, (), "truecall.yaml:3")
+    assert memory.trials([lie], "success", "") == {} and memory.trouble is not None

@@ -8,6 +8,9 @@ import sqlite3
 
 import pytest
 
+from truecall_py.ledger import ENDED, Event
+from truecall_py.rests import resting
+
 LIES = """\
 version: 1
 contracts:
@@ -675,3 +678,12 @@ def test_waiting_may_be_raised_to_five(project):
     for retries, code in ((5, 0), (6, 1)):
         project.write(project.contract, LIES + f"policy: {{retries: {{transient: {retries}}}}}\n")
         assert project.command("lint").returncode == code
+
+
+def test_a_call_of_which_no_hook_asked_lies_once_too():
+    """However many contracts say so."""
+    row = {"state": "refuted", "outcome": "lie", "route": "mcp__notes__save_note", "contract": "a"}
+    lied = Event("s", "c1", ENDED, 1.0, identity="x", state="refuted", data={"verdicts": [row, {**row, "contract": "b"}]})
+    assert not resting([lied], {})
+    again = Event("s", "c2", ENDED, 2.0, identity="y", state="refuted", data={"verdicts": [row]})
+    assert list(resting([lied, again], {})) == ["mcp__notes__save_note"]
