@@ -516,9 +516,10 @@ def test_two_calls_at_once_are_one(project, bank, claude):
     assert sorted(b"deny" in each for each in answers) == [False, True, True, True], answers
 
 
-def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch):
+@pytest.mark.parametrize("moment", ["after it was looked for", "just before it is written"])
+def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, moment):
     """Another call that begins the same operation after it was looked for and before this one is written down: this
-    one is looked at again, and refused."""
+    one is refused, whenever exactly that was."""
     from truecall_py import intents, trust
     from truecall_py.harnesses import claude_code
     from truecall_py.remembering import Remembering
@@ -536,14 +537,15 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch):
 
     memory, begin = begun("c1", "s1")
     _, other = begun("c2", "s2")
-    changed, pending = memory.ledger.changed, [other]
+    where, name = (memory.ledger, "changed") if moment == "just before it is written" else (intents, "noted")
+    does, pending = getattr(where, name), [other]
 
-    def late(work):
+    def late(*given):
         if pending:
             assert pending.pop()() == ""
-        return changed(work)
+        return does(*given)
 
-    monkeypatch.setattr(memory.ledger, "changed", late)
+    monkeypatch.setattr(where, name, late)
     assert "NOT RUN" in begin()
     assert [each.call for each in every(project)[0].attempts] == ["c2"]
 

@@ -25,7 +25,6 @@ from truecall_py.operations import (
     fold,
     identity,
     instance,
-    last_id,
     others,
     told_of,
 )
@@ -111,16 +110,11 @@ def announced(
     """Notes what a call means to do; the Refusal where it may not be made. Raises LedgerError."""
     moment = Moment(min(ends, time.monotonic() + PATIENCE), memory.at, folder)
     meant = [each for contract in contracts for each in intents(contract, call, moment, memory.memory.key)]
-    for _ in range(3):
-        refusal = next(filter(None, (refused(memory, each, call, moment, transcript) for each in meant)), None)
-        if refusal is not None:
-            note_refusal(memory, refusal)
-            return refusal
-        if noted(memory, meant, call, folder):
-            return None  # else somebody began the same in this moment
-    memory.ledger.add(*(event_of(memory, each, call, folder) for each in meant))
-    hold(memory, call)
-    return None
+    looked = (refused(memory, each, call, moment, transcript) for each in meant)
+    refusal = next(filter(None, looked), None) or noted(memory, meant, call, folder)
+    if refusal is not None:
+        note_refusal(memory, refusal)
+    return refusal
 
 
 def intents(contract: Contract, call: ToolCall, moment: Moment, key: bytes, before: bool = True) -> list[Intent]:
@@ -155,24 +149,28 @@ def key_of(contract: Contract, facts: Facts, key: bytes) -> str:
 def refused(
     memory: Remembering, intent: Intent, call: ToolCall, moment: Moment, transcript: str | None
 ) -> Refusal | None:
-    """The Refusal of one operation; None where the call may be made. Raises LedgerError."""
+    """The Refusal of one operation, after its source was asked about what is open; None where the call may be made.
+    Raises LedgerError."""
+    found = in_the_way(memory, intent, call)
+    if found is None or found.operation.state not in OPEN:
+        return found
+    free_those_never_made(memory, found.operation, moment, transcript)
+    look_up(memory, intent.contract, found.operation, call, moment)
+    return in_the_way(memory, intent, call)
+
+
+def in_the_way(memory: Remembering, intent: Intent, call: ToolCall) -> Refusal | None:
+    """The Refusal of one operation by what the ledger holds now. Raises LedgerError."""
     if intent.contract.plain["mode"] == "observe":
         return None
     earlier = fold(intent.identity, others(told_of(memory.ledger, intent.identity), call, memory.at))
-    if allowed(intent, earlier):
-        return None
-    assert earlier is not None
-    if earlier.state in OPEN:
-        free_those_never_made(memory, earlier, moment, transcript)
-        look_up(memory, intent.contract, earlier, call, moment)
-        earlier = fold(intent.identity, others(told_of(memory.ledger, intent.identity), call, memory.at))
     return None if earlier is None or allowed(intent, earlier) else Refusal(intent.contract, earlier)
 
 
-def allowed(intent: Intent, earlier: Operation | None) -> bool:
-    """Whether a call may be made beside what there was: nothing, what was rejected, a retry with the same key, or
-    what the contract only wants to hear of."""
-    if earlier is None or earlier.state == REFUTED or intent.key in earlier.keys:
+def allowed(intent: Intent, earlier: Operation) -> bool:
+    """Whether a call may be made beside what there was: what was rejected, a retry with the same key, or what the
+    contract only wants to hear of."""
+    if earlier.state == REFUTED or intent.key in earlier.keys:
         return True
     done = earlier.state in (VERIFIED, DUPLICATE)
     return done and intent.contract.plain["receipt"].get("duplicates") == "report"
@@ -191,24 +189,23 @@ def free_those_never_made(
     drop(memory.ledger, [each for each in endless if each.call in told and told[each.call].never], "transcript")
 
 
-def noted(memory: Remembering, meant: Sequence[Intent], call: ToolCall, folder: str) -> bool:
-    """Writes the intents down, all or none; False where another call began one of the operations since it was looked
-    at. Raises LedgerError."""
+def noted(memory: Remembering, meant: Sequence[Intent], call: ToolCall, folder: str) -> Refusal | None:
+    """Writes the intents down, all or none: what is in their way is looked at in the same transaction, so that of
+    two that begin in one moment the second is refused. Raises LedgerError."""
     if not meant:
-        return True
-    before = {each.identity: last_id(memory.ledger, each.identity) for each in meant}
+        return None
     events = [event_of(memory, each, call, folder) for each in meant]
 
-    def write() -> bool:
-        if any(last_id(memory.ledger, name) != number for name, number in before.items()):
-            return False
-        memory.ledger.insert(events)
-        return True
+    def write() -> Refusal | None:
+        refusal = next(filter(None, (in_the_way(memory, each, call) for each in meant)), None)
+        if refusal is None:
+            memory.ledger.insert(events)
+        return refusal
 
-    if not memory.ledger.changed(write):
-        return False
-    hold(memory, call)
-    return True
+    refusal: Refusal | None = memory.ledger.changed(write)
+    if refusal is None:
+        hold(memory, call)
+    return refusal
 
 
 def hold(memory: Remembering, call: ToolCall) -> None:

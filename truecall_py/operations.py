@@ -232,12 +232,6 @@ def told_of(ledger: Ledger, name: str) -> list[Event]:
     return [Kept(row) for row in rows]
 
 
-def last_id(ledger: Ledger, name: str) -> int:
-    """The id of the last event of one operation; 0 where there is none. Raises LedgerError."""
-    rows = ledger.query(f"SELECT max(id) FROM events WHERE identity = ? AND {OF_OPERATIONS}", (name,))  # noqa: S608
-    return int(rows[0][0] or 0)
-
-
 def named(ledger: Ledger, name: str) -> Operation | None:
     """One operation. Raises LedgerError."""
     return fold(name, told_of(ledger, name))
