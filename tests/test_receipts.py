@@ -407,6 +407,19 @@ def test_without_a_time_what_is_final_stays(project, bank, claude):
     assert "contradict" in claude.ends("c3", key="k").text
 
 
+def test_a_time_that_is_still_to_come_orders_nothing(project, bank, claude):
+    """A receipt as of a day that has not come is not believed, or nothing true could ever be newer; a clock that is some
+    hours ahead is no lie, and what the source says later counts again."""
+    claude.asks(key="k")
+    bank.does(status="rejected", at="9999-12-31T23:59:59-12:00")
+    told = claude.ends(key="k")
+    assert told.text.startswith("NOT CONFIRMED") and "ahead of this machine's clock" in told.text
+    assert state(project) == "unknown" and "NOT RUN" in refusal(claude.asks("c2"))
+    bank.done["o1"] = []
+    bank.does(at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 6 * 3600)))
+    assert reconcile(project).returncode == 0 and state(project) == "verified"
+
+
 # -- intents and duplicates ----------------------------------------------------------------------------------------
 
 
@@ -640,6 +653,53 @@ def test_a_harness_without_a_look_before_reports_it_afterwards(project, bank, cl
     (only,) = every(project)
     assert only.last.data["late"] is True
     assert claude.ends("c2").text.startswith("DUPLICATE")
+
+
+def charged(harness, at, order="o1", other=False):
+    """What a client that names no call tells after one; Copilot CLI in its `other` form."""
+    args = {"tenant": "acme", "order": order, "amount": 5}
+    stamp = f"2026-11-30T05:58:41.{at:03}Z"
+    if other:
+        return {"session_id": SESSION, "cwd": "/", "hook_event_name": "PostToolUse", "timestamp": stamp, "tool_name": PAY,
+                "tool_input": args, "tool_result": {"result_type": "success", "text_result_for_llm": "charged"}}  # fmt: skip
+    if harness == "gemini-cli":
+        answer = {"llmContent": [{"text": "charged"}], "returnDisplay": "charged"}
+        return {"session_id": SESSION, "cwd": "/", "hook_event_name": "AfterTool", "timestamp": stamp,
+                "tool_name": PAY, "tool_input": args, "tool_response": answer}  # fmt: skip
+    return {"sessionId": SESSION, "timestamp": 1796018321000 + at, "cwd": "/", "toolName": PAY, "toolArgs": args,
+            "toolResult": {"resultType": "success", "textResultForLlm": "charged"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("dated", [True, False])
+@pytest.mark.parametrize("harness", ["gemini-cli", "copilot-cli"])
+def test_two_calls_in_one_moment_are_two(project, bank, harness, dated):
+    """Where the client names no call, its event's time tells two charges from two hooks of one; where it says no time
+    either, they are two: an operation that was done twice is never passed over."""
+    project.trust(CONTRACT.replace("PORT", str(bank.port)))
+    event = {"gemini-cli": "AfterTool", "copilot-cli": "postToolUse"}[harness]
+    env = {f"{harness.partition('-')[0].upper()}_PROJECT_DIR": project.root}
+
+    def told(at, other=False):
+        plain = charged(harness, at, other=other)
+        plain = plain if dated else {name: plain[name] for name in plain if name != "timestamp"}
+        return project.hook(plain, harness, event, env=env)
+
+    bank.does()
+    assert silent(told(548))
+    if dated:
+        assert silent(told(548, other=harness == "copilot-cli"))  # the same event, told to a second hook
+        assert len(every(project)[0].attempts) == 1
+    assert b"DUPLICATE" in told(632).out
+    assert state(project) == "duplicate"
+
+
+def test_what_a_client_without_names_began_can_be_looked_up(project, bank):
+    """The call is kept under the time of its event, and reconcile settles it."""
+    project.trust(CONTRACT.replace("PORT", str(bank.port)))
+    env = {"COPILOT_PROJECT_DIR": project.root}
+    assert b"NOT CONFIRMED" in project.hook(charged("copilot-cli", 548), "copilot-cli", "postToolUse", env=env).out
+    bank.does()
+    assert reconcile(project).returncode == 0 and state(project) == "verified"
 
 
 def test_approval_is_not_an_outcome(project, bank):

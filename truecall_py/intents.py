@@ -25,6 +25,7 @@ from truecall_py.operations import (
     fold,
     identity,
     instance,
+    name_of,
     others,
     told_of,
 )
@@ -231,7 +232,7 @@ def event_of(memory: Remembering, intent: Intent, call: ToolCall, folder: str, l
         data["review"] = memory.at + float(receipt["review"])
     data |= {"late": True} if late else {}
     data |= {"observe": True} if contract.plain["mode"] == "observe" else {}
-    return Event(call.session, call.call_id or f"{memory.at:.6f}", intent.name, memory.at, call.harness,
+    return Event(call.session, name_of(call, memory.at), intent.name, memory.at, call.harness,
                  turn_of(call), call.agent, call.tool, intent.identity, "", data)  # fmt: skip
 
 

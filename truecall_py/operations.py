@@ -29,7 +29,6 @@ INTENT, RECEIPT = "intent ", "receipt "  # how the names of their events begin
 DROPPED = "dropped"  # a call that was never made, or that a person gave up
 OPEN = ("unknown", PENDING)
 STATES = (VERIFIED, REFUTED, PENDING, DUPLICATE)
-TWICE = 2.0  # seconds in which a call without an id that comes again is the same one
 OF_OPERATIONS = "substr(event, 1, 7) IN ('intent ', 'receipt')"  # as the ledger's index has it, else it is not used
 INSTANCE = ("tenant", "resource")  # what tells two operations of several steps apart
 LOCAL = ("command", "sqlite", "custom")  # sources that are other ones in another project
@@ -219,11 +218,14 @@ def as_receipt(event: Event) -> Receipt:
 
 
 def others(events: Sequence[Event], call: ToolCall, at: float) -> list[Event]:
-    """The events of an operation that are not this call's own. A call without an id that comes twice in a moment is
-    one call."""
-    if call.call_id:
-        return [each for each in events if (each.session, each.call) != (call.session, call.call_id)]
-    return [each for each in events if each.session != call.session or at - each.at > TWICE]
+    """The events of an operation that are not this call's own."""
+    return [each for each in events if (each.session, each.call) != (call.session, name_of(call, at))]
+
+
+def name_of(call: ToolCall, at: float) -> str:
+    """The name of a call in its events. One that its client neither names nor dates stands for itself: two of them in
+    one moment may be two payments."""
+    return call.call_id or f"{at:.6f}"
 
 
 def told_of(ledger: Ledger, name: str) -> list[Event]:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 CHECK = "receipt"  # the name of its outcome
 MOST = 10_000  # receipts in one piece of evidence
+# Seconds by which the clock of a source may be ahead of this machine's. A time beyond that is that of no event, and
+# believed once it would be the newest for ever.
+AHEAD = 24 * 3600.0
 FINAL = (VERIFIED, REFUTED, DUPLICATE)
 # Trouble of the look itself leaves the operation as unknown as a source that does not answer.
 OURS = ("contract", "truecall")
@@ -49,7 +52,7 @@ def outcome(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
         expected = expect(spec, receipt["match"])
         source = module(spec["from"]["check"])
         evidence = source.evidence(asked(source, spec["from"]["params"], facts), call, facts.world)
-        receipt |= judged(spec, receipt["match"], evidence)
+        receipt |= judged(spec, receipt["match"], evidence, facts.world.wall())
     except Unverified as why:
         cause = why.cause if why.cause in (*OURS, "tool") else "world"
         took = facts.world.now() - began
@@ -77,13 +80,13 @@ def expect(spec: dict[str, Any], match: dict[str, Any]) -> str:
     return f"a receipt ({spec['from']['check']}) with {about}, and {spec['state']} {' or '.join(map(shown, done))}"
 
 
-def judged(spec: dict[str, Any], match: dict[str, Any], evidence: Any) -> Receipt:
-    """What the evidence says: `state`, `as_of`, `effect`, `which`, `found`. Raises Unverified."""
+def judged(spec: dict[str, Any], match: dict[str, Any], evidence: Any, now: float) -> Receipt:
+    """What the evidence says `now`: `state`, `as_of`, `effect`, `which`, `found`. Raises Unverified."""
     listed = receipts(spec, evidence)
     mine = [each for each in listed if about(each, match)]
     if not mine:
         raise Unverified(nothing(listed, match), "world")
-    read = [one(spec, each) for each in mine]
+    read = [one(spec, each, now) for each in mine]
     newest: dict[str, Receipt] = {}
     for number, each in enumerate(read):
         name = each["effect"] or str(number)  # without an id, two that are alike are two
@@ -135,8 +138,9 @@ def nothing(listed: Sequence[Any], match: dict[str, Any]) -> str:
     return f"none of {len(listed)} receipts is of this operation"
 
 
-def one(spec: dict[str, Any], receipt: dict[str, Any]) -> Receipt:
-    """One receipt of the operation, read. Raises Unverified for a time or a name that cannot be read."""
+def one(spec: dict[str, Any], receipt: dict[str, Any], now: float) -> Receipt:
+    """One receipt of the operation, read; `now` is in seconds since the epoch. Raises Unverified for a time or a name
+    that cannot be read."""
     from truecall_py.digest import sha256
     from truecall_py.wire import dumps
 
@@ -146,7 +150,7 @@ def one(spec: dict[str, Any], receipt: dict[str, Any]) -> Receipt:
     as_of = effect = None
     if spec.get("as_of"):
         as_of = path_in(receipt, spec["as_of"])
-        moment(as_of)
+        happened(as_of, now)
         found += f" as of {shown(as_of, 60)}"
     if spec.get("id"):
         effect = path_in(receipt, spec["id"])
@@ -186,6 +190,15 @@ def compared(old: Any, new: Any) -> int:
     if kind != other:
         raise Unverified(f"{shown(old, 60)} and {shown(new, 60)} cannot be compared in time", "world")
     return int(left > right) - int(left < right)
+
+
+def happened(as_of: Any, now: float) -> None:
+    """Raises Unverified for an as_of that is none, or a time that is still to come. Of a number nobody knows what it
+    counts."""
+    kind, when = moment(as_of)
+    if kind == "time" and when.timestamp() > now + AHEAD:
+        raise Unverified(f"the receipt is as of {shown(as_of, 60)}, which is more than {AHEAD / 3600:.0f} hours ahead "
+                         "of this machine's clock", "world")  # fmt: skip
 
 
 def moment(value: Any) -> tuple[str, Any]:

@@ -22,6 +22,7 @@ from truecall_py.operations import (
     another,
     fold,
     identity,
+    name_of,
     named,
     others,
     stale,
@@ -123,7 +124,7 @@ def learnt(contract: Contract, call: ToolCall, receipt: Receipt, at: float, by: 
     data = {"contract": contract.id, "by": by, **{name: receipt[name] for name in ("as_of", "effect", "which")}}
     if contract.plain.get("store") != "none":
         data["found"] = phrase(receipt["found"])
-    name = mine.call if mine is not None else call.call_id or f"{at:.6f}"
+    name = mine.call if mine is not None else name_of(call, at)
     return Event(call.session, name, f"{RECEIPT}{contract.id} {receipt['state']} {mark}", time.time(), call.harness,
                  turn_of(call), call.agent, call.tool, receipt["operation"], receipt["state"], data)  # fmt: skip
 

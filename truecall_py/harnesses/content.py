@@ -4,6 +4,7 @@ flag of the answer. Decodes JSON once, never twice, and takes nothing for struct
 from __future__ import annotations
 
 import os
+import time
 
 from truecall_py.errors import PayloadError
 from truecall_py.types import ABSENT, FAILURE, STOPS, SUCCESS, UNKNOWN, Reply, Stop, ToolCall
@@ -80,6 +81,16 @@ def neutral(args: dict[str, Any], **names: str) -> dict[str, Any]:
     """The arguments as sent, with each neutral name beside the client's own for it."""
     added = {name: args[own] for name, own in names.items() if name not in args and isinstance(args.get(own), str)}
     return {**args, **added} if added else args
+
+
+def moment(given: object) -> str:
+    """When an event happened, as a client that names no call says it, in the place of the call's id: milliseconds
+    since the epoch, or the same as a time of ISO 8601 in UTC; "" for anything else. All hooks of one event are told
+    the same, and the next call's event comes later."""
+    if isinstance(given, int) and not isinstance(given, bool) and 0 < given < 1 << 47:
+        whole_seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(given // 1000))
+        return f"{whole_seconds}.{given % 1000:03}Z"
+    return given if isinstance(given, str) and 20 <= len(given) <= 40 and given.endswith("Z") else ""
 
 
 def whole(digits: str) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from truecall_py.errors import PayloadError
 from truecall_py.harnesses import patch
-from truecall_py.harnesses.content import absolute, asked, blocks, claim, decoded, folder_of, neutral, whole
+from truecall_py.harnesses.content import absolute, asked, blocks, claim, decoded, folder_of, moment, neutral, whole
 from truecall_py.registration import FLAT, Registration
 from truecall_py.types import ABSENT, UNKNOWN, File, Reply, ToolCall
 
@@ -100,6 +100,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         # A shell that is used again stays where it was created, and no payload says where that is.
         start_cwd=None if shell and args.get("shellId") else cwd,
         session=str(payload.get("sessionId", payload.get("session_id", ""))),
+        call_id=moment(payload.get("timestamp")),
         background=background,
         response=answer,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from truecall_py.errors import PayloadError
 from truecall_py.harnesses import parts
-from truecall_py.harnesses.content import absolute, asked, claim, folder_of, neutral, whole
+from truecall_py.harnesses.content import absolute, asked, claim, folder_of, moment, neutral, whole
 from truecall_py.registration import COMMENTS, Registration
 from truecall_py.types import ABSENT, UNKNOWN, Reply, ToolCall
 
@@ -85,6 +85,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         cwd=cwd,
         start_cwd=absolute(start, cwd) if shell and isinstance(start, str) and start else cwd,
         session=str(payload.get("session_id", "")),
+        call_id=moment(payload.get("timestamp")),
         background=background,
         response=answer,
     )
