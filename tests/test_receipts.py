@@ -1093,6 +1093,47 @@ def test_a_person_can_give_an_operation_up(project, bank, claude):
     assert silent(claude.asks("c3"))
 
 
+@pytest.mark.parametrize(("says", "words"), [
+    ("pending", "or cancel it at its source"), ("completed", "nothing needs to be made again"),
+])  # fmt: skip
+def test_what_its_source_says_is_begun_is_not_given_up(project, bank, claude, says, words):
+    """The source is asked first: what it says is accepted or done stays, with what to do, and the call is not let
+    through a second time."""
+    claude.asks()
+    bank.does(status=says)
+    done = reconcile(project, "--give-up", "c1")
+    assert done.returncode == 3 and "not given up" in done.stdout and says in done.stdout
+    assert words in " ".join(done.stdout.split())
+    assert "NOT RUN" in refusal(claude.asks("c2"))
+    assert state(project) == {"completed": "verified"}.get(says, says)
+
+
+@pytest.mark.parametrize("broken", ["no answer", "no contract"])
+def test_a_source_that_cannot_be_asked_keeps_nothing(project, bank, claude, broken):
+    """Then a person's word counts, and why the source said nothing is told."""
+    claude.asks()
+    bank.does(status="pending")
+    claude.ends()
+    if broken == "no answer":
+        bank.answers["o1"] = 503
+    else:
+        project.trust(CONTRACT.replace("PORT", str(bank.port)).replace("id: charged", "id: another"))
+    done = reconcile(project, "--give-up", "c1")
+    assert done.returncode == 0 and "can be begun again" in done.stdout and every(project) == []
+    assert ("503" if broken == "no answer" else "no trusted contract") in done.stdout
+    assert os.listdir(os.path.join(project.state, "operations", SESSION)) == []
+
+
+def test_what_is_given_up_after_its_rejection_is_not_settled_by_it(project, bank, claude):
+    """The source says while it is asked that the attempt was rejected: it is free, and that old rejection says nothing of
+    the next attempt."""
+    claude.asks()
+    bank.does(status="rejected")
+    assert reconcile(project, "--give-up", "c1").returncode == 0
+    assert silent(claude.asks("c2"))
+    assert claude.ends("c2").text.startswith("NOT CONFIRMED")
+
+
 def test_an_agent_cannot_give_one_up(project, bank, claude):
     """Not without saying that a person is there."""
     claude.asks()

@@ -7,12 +7,12 @@ from truecall_py.engine import Moment, applications, inside, world_of
 from truecall_py.errors import Unverified
 from truecall_py.facts import Facts
 from truecall_py.operations import Operation
-from truecall_py.types import ToolCall
+from truecall_py.types import UNVERIFIED, Outcome, ToolCall
 from truecall_py.weighing import weighed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from truecall_py.contract import Contract
@@ -34,19 +34,28 @@ def look_up(memory: Remembering, contract: Contract, earlier: Operation, call: T
 def look(ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str) -> str:
     """Asks the source of one contract what became of a call, and notes what it says, which is returned. Raises
     LedgerError."""
-    from truecall_py.receipts import outcome
+    said = "its contract does not apply to what was kept of the call"
+    for found in answers(ledger, key, contract, call, moment, by):
+        said = found.found
+    return said
+
+
+def answers(
+    ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str
+) -> Iterator[Outcome]:
+    """What the source of one contract says of each operation of a call, weighed and noted. Raises LedgerError."""
+    from truecall_py.receipts import CHECK, outcome
     from truecall_py.trust import changed_code
 
     if contract.plain.get("pins") and (changed := changed_code(contract.plain)):
-        return f"{changed} was changed since the contract was trusted"
-    said = "its contract does not apply to what was kept of the call"
+        yield Outcome(CHECK, UNVERIFIED, "", f"{changed} was changed since the contract was trusted", "contract")
+        return
     world = world_of(contract, call, moment)
     for each in applications_of(contract, call, world):
         found = outcome(contract, call, Facts(call, inside(world, each), each.file, each.match))
         if found.receipt is not None and found.receipt["match"] is not None:
             found = weighed(ledger, key, contract, call, found, moment.received, by)
-        said = found.found
-    return said
+        yield found
 
 
 def applications_of(contract: Contract, call: ToolCall, world: World) -> Sequence[Any]:

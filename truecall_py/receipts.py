@@ -197,8 +197,8 @@ def happened(as_of: Any, now: float) -> None:
     counts."""
     kind, when = moment(as_of)
     if kind == "time" and when.timestamp() > now + AHEAD:
-        raise Unverified(f"the receipt is as of {shown(as_of, 60)}, which is more than {AHEAD / 3600:.0f} hours ahead "
-                         "of this machine's clock", "world")  # fmt: skip
+        raise Unverified(f"the receipt is as of {shown(as_of, 60)}, which is more than {AHEAD / 3600:.0f} hours "
+                         "ahead of this machine's clock", "world")  # fmt: skip
 
 
 def moment(value: Any) -> tuple[str, Any]:

@@ -17,21 +17,24 @@ from truecall_py.ledger import ENDED, REQUESTED, SELECT, SETTLED, Event, Kept, L
 from truecall_py.memory import PENDING, worst
 from truecall_py.records import record
 from truecall_py.steps import of_call
-from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.types import DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from truecall_py.contract import Contract
     from truecall_py.ledger import Ledger
     from truecall_py.operations import Operation
     from truecall_py.trust import Source
+    from truecall_py.types import Outcome
 
 FEW = 50  # look-ups in one round
 LOOK = 10.0  # seconds that one of them may take
 PAUSES = (0.0, 30.0, 60.0, 120.0, 300.0, 900.0)  # seconds between two looks at the same, in the order of its looks
-UNKNOWN = "unknown"
+UNKNOWN, GIVEN_UP = "unknown", "given up"
+HELD = (PENDING, VERIFIED, DUPLICATE)  # what a person cannot take for never made
 UNSETTLED = (
     f"{SELECT} event = 'ended' AND state IN ('{PENDING}', '{UNVERIFIED}') AND NOT EXISTS "  # noqa: S608 - our own words
     "(SELECT 1 FROM events AS later "
@@ -185,9 +188,8 @@ def by_source(
     """Asks the source of an operation of whose call no end was told: the call may still run, so that nothing is
     written of its end. Raises LedgerError."""
     assert item.operation is not None
-    mine = [each for each in settling.named(found, call) if each.id == item.contract and "receipt" in each.plain]
     why = f"no trusted contract {item.contract} is about it any more"
-    for contract in mine:
+    for contract in receipts_of(found, call, item.contract):
         moment = Moment(time.monotonic() + LOOK, time.time(), folder)
         why = lookups.look(ledger, ledger.key(), contract, call, moment, "reconcile")
     return as_it_is(ledger, item, why)
@@ -225,16 +227,56 @@ def as_it_is(ledger: Ledger, item: Item, why: str) -> Result:
     return Result(item, now.state, found, why if now.state in operations.OPEN and why != found else "")
 
 
-def given_up(ledger: Ledger, call: str) -> list[Item]:
-    """Notes that a person gives up what one call began, by its id (`SESSION/CALL` where two sessions have it) or the
-    beginning of its id; what was given up. Raises LedgerError, and UsageError where several calls are meant."""
+def named(ledger: Ledger, call: str) -> list[Item]:
+    """What one call began and stands open, by its id (`SESSION/CALL` where two sessions have it) or the beginning of
+    its id. Raises LedgerError, and UsageError where several calls are meant."""
     opened = [each for each in work(ledger) if each.operation]
     whole = [each for each in opened if call in (each.call, f"{each.session}/{each.call}")]
     mine = whole or [each for each in opened if each.call.startswith(call)]
     names = sorted({f"{each.session}/{each.call}" for each in mine})
     if len(names) > 1:
         raise UsageError(f"{call[:80]!r} names {len(names)} calls: {', '.join(names[:4])}", do="name one of them")
-    for each in mine:
-        assert each.operation is not None
-        weighing.drop(ledger, each.operation.attempts, "person")
     return mine
+
+
+def given_up(ledger: Ledger, state: str, item: Item) -> Result:
+    """Notes that a person gives an operation up, unless its source says now that it is accepted or done: then nobody
+    can take it for never made. `why` is what the source said else, or why it cannot be asked. Raises LedgerError."""
+    assert item.operation is not None
+    try:
+        found, why = asked(ledger, state, item)
+    except LedgerError:
+        raise
+    except TruecallError as error:
+        found, why = None, f"its contracts cannot be read: {error.what}"
+    said = "" if found is None or found.receipt is None else str(found.receipt["state"])
+    if found is not None and said in HELD:
+        return Result(item, said, found.found)
+    if said != REFUTED:  # else it is free already, and its rejection must be known to the next attempt
+        weighing.drop(ledger, item.operation.attempts, "person")
+    return Result(item, GIVEN_UP, "", found.found if found is not None else why)
+
+
+def asked(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, str]:
+    """What the source of an operation says of it now, and "", or None and why it cannot be asked. Raises LedgerError,
+    and TruecallError for contracts that cannot be read."""
+    assert item.operation is not None
+    every = [unsettled.find(state, each.session, each.call, unsettled.OPERATIONS) for each in item.operation.attempts]
+    kept = next((each for each in reversed(every) if each is not None), None)
+    if kept is None:
+        return None, "its call is not kept, so that nobody can look it up"
+    call, folder = kept.guarded(), folder_of(ledger, item, kept.call)
+    found = trust.sources(folder, state, places.user_file(), None)
+    why = f"no trusted contract {item.contract} is about it any more"
+    for contract in receipts_of(found, call, item.contract):
+        moment = Moment(time.monotonic() + LOOK, time.time(), folder)
+        for told in lookups.answers(ledger, ledger.key(), contract, call, moment, "reconcile"):
+            if told.receipt is not None and told.receipt.get("operation") == item.name:
+                return told, ""
+            why = told.found
+    return None, why
+
+
+def receipts_of(found: Sequence[Source], call: ToolCall, contract: str) -> list[Contract]:
+    """The trusted contracts of that id which settle a call by receipt."""
+    return [each for each in settling.named(found, call) if each.id == contract and "receipt" in each.plain]

@@ -60,7 +60,7 @@ def weighed(
         receipt["found"] += why
     if receipt["state"] in STATES and (not receipt.get("known")):
         ledger.add(learnt(contract, call, receipt, at, by, mine[0] if mine else None))
-    if receipt["state"] in FINAL and not others_open(ledger, call, name):
+    if receipt["state"] in FINAL and not others_open(ledger, call.session, call.call_id, name):
         forget(os.path.dirname(ledger.path), call.session, call.call_id, OPERATIONS)
     return as_outcome(found, receipt)
 
@@ -96,10 +96,10 @@ def against(receipt: Receipt, earlier: Operation | None, now: Operation | None, 
     return {**receipt, **known, "found": found, "known": True}
 
 
-def others_open(ledger: Ledger, call: ToolCall, name: str) -> bool:
+def others_open(ledger: Ledger, session: str, call: str, name: str) -> bool:
     """Whether a call began another operation that is not settled, so that it is still to be looked up. Raises
     LedgerError."""
-    names = {each.identity for each in ledger.of(call.session, call.call_id) if each.event.startswith(INTENT)}
+    names = {each.identity for each in ledger.of(session, call) if each.event.startswith(INTENT)}
     return any((each := named(ledger, other)) is not None and each.state in OPEN for other in names - {name})
 
 
@@ -158,8 +158,11 @@ def never_made(ledger: Ledger, event: Event) -> None:
 
 
 def drop(ledger: Ledger, intents: Sequence[Event], by: str) -> None:
-    """Notes that intents are given up. Raises LedgerError."""
+    """Notes that intents are given up, and keeps no call for them any longer. Raises LedgerError."""
+    state = os.path.dirname(ledger.path)
     for each in intents:
         name = f"{RECEIPT}{each.event.removeprefix(INTENT)} {DROPPED}"
         ledger.add(Event(each.session, each.call, name, time.time(), each.harness, each.turn, each.agent, each.tool,
                          each.identity, DROPPED, {"by": by, "contract": each.data.get("contract", "")}))  # fmt: skip
+        if not others_open(ledger, each.session, each.call, each.identity):
+            forget(state, each.session, each.call, OPERATIONS)

@@ -22,6 +22,11 @@ from truecall_py.reconciling import Item, Result
 from truecall_py.types import DUPLICATE, REFUTED, VERIFIED
 
 OPEN, OVERDUE = 3, 4
+# What is to be done about an operation that was not given up: it is done; it is accepted.
+STANDS = (
+    "nothing needs to be made again; where it should not have been done, undo it at its source",
+    "wait until it is settled (truecall reconcile --watch), or cancel it at its source and reconcile then",
+)
 NOTHING = "nothing stands open: every operation and call that was begun is settled"
 
 
@@ -37,10 +42,11 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
 
     Each is looked at once, for at most 10 seconds, by the contract that it was begun under, if that is still
     trusted; nothing is made again. One that is not settled after its `review` is overdue, and stays open. It can be
-    stopped at any time, and run twice at once: what was learnt is kept.
+    stopped at any time, and run twice at once: what was learnt is kept. With --give-up the source is asked first, and
+    what it says is accepted or done is not given up.
 
     Exit codes: 0 nothing stands open, 1 something was refuted or done twice, 2 wrong usage, 3 something stands open,
-    or the ledger cannot be read, 4 something is overdue.
+    was not given up, or the ledger cannot be read, 4 something is overdue.
     """
     folder, pause = folder_of(state), length(every)
     if give_up is not None:
@@ -51,20 +57,28 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
         return 0
     try:
         if give_up is not None:
-            return gave_up(ledger, give_up)
+            return gave_up(ledger, folder, give_up)
         return watched(ledger, folder, pause, as_json) if watch else once(ledger, folder, as_json)
     except KeyboardInterrupt:
         click.echo("\nstopped; what was learnt is kept", err=True)
         return 130
 
 
-def gave_up(ledger: Ledger, call: str) -> int:
-    found = reconciling.given_up(ledger, call) if call else []
+def gave_up(ledger: Ledger, folder: str, call: str) -> int:
+    found = reconciling.named(ledger, call) if call else []
     if not found:
         raise UsageError(f"no operation that stands open was begun by a call {call[:80]!r}", do="truecall reconcile")
-    for each in found:
-        click.echo(f"given up: {fitting(about(each), width() - 10)}; it can be begun again")
-    return 0
+    made = [reconciling.given_up(ledger, folder, each) for each in found]
+    for each in made:
+        what = fitting(about(each.item), width() - 14)
+        if each.state == reconciling.GIVEN_UP:
+            click.echo(f"given up: {what}; it can be begun again")
+            wrapped("because", f"a person says so; {each.why}")
+        else:
+            click.echo(f"not given up: {what}")
+            wrapped("found", f"its source says now: {each.found}")
+            wrapped("to do", STANDS[each.state == PENDING])
+    return 0 if all(each.state == reconciling.GIVEN_UP for each in made) else OPEN
 
 
 def once(ledger: Ledger, folder: str, as_json: bool) -> int:
