@@ -447,6 +447,62 @@ def test_a_doubt_of_the_contracts_holds_nobody(project, turn):
     assert silent(turn.stop())
 
 
+def test_an_edit_that_touched_nothing_holds(project, turn):
+    """By the packs alone: the file that an edit names stands there as before, so the edit was not made. The agent
+    is held once; the edit, made at last, puts it right."""
+    project.trust("version: 1\nuse: [files]\n")
+    path = project.write("a.py", "a = 1\n")
+    payload = project.payload("claude-code", "Edit", {"file_path": path, "old_string": "1", "new_string": "2"},
+                              {"filePath": path, "oldString": "1", "newString": "2", "originalFile": "a = 1\n",
+                               "structuredPatch": []}, **turn.marks)  # fmt: skip
+    if turn.harness == "codex":
+        patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-a = 1\n+a = 2\n*** End Patch\n"
+        payload = project.payload("codex", "apply_patch", {"command": patch}, "Success", **turn.marks)
+    answer = turn.told(payload)
+    assert answer.json["decision"] == "block" and "nothing has changed since" in answer.text
+    assert "Check by other means" in answer.text
+    assert f"not confirmed: {payload['tool_name']}" in reason(turn.stop())
+    assert "stands open" in turn.stop(active=True).notice
+    turn.name = "turn-2"
+    assert turn.told({**payload, "tool_use_id": "toolu_02", **turn.marks}).json["decision"] == "block"
+    again = {**payload, "tool_use_id": "toolu_03", **turn.marks}
+    assert silent(turn.asked(again))
+    project.write("a.py", "a = 2\n")
+    assert silent(project.hook(again, turn.harness)) and silent(turn.stop())
+
+
+def test_what_only_looks_at_something_else_than_the_edited_file_is_no_lie_of_the_edit(project):
+    """That an edit left alone what the contract asks for says nothing of the edit: nobody is held, and the person is
+    told."""
+    turn = Turn(project)
+    project.trust('version: 1\ncontracts:\n  - id: readme\n    kind: edit\n    when: {file.path: {exists: true}}\n'
+                  '    post: {file_exists: {path: "{{project}}/README.md"}}\n')  # fmt: skip
+    project.write("README.md", "x")
+    path = project.write("a.py", "a = 1\n")
+    payload = project.payload("claude-code", "Edit", {"file_path": path, "old_string": "1", "new_string": "2"},
+                              {"filePath": path}, **turn.marks)  # fmt: skip
+    assert silent(turn.asked(payload))
+    project.write("a.py", "a = 2\n")
+    assert project.hook(payload).form == "append"
+    assert "changed nothing that was asked for" in turn.stop().notice
+
+
+def test_a_claim_over_an_old_effect_is_told_to_the_person(project, turn):
+    """The note was there before, and the tool said that it saved it: whether it had anything to do nobody can tell.
+    The agent heard of it at the call and is not held; the stop is not silent. A note that was saved since is."""
+    project.trust(TWO)
+    project.write("notes/a.md", "hello")
+    assert turn.save().form == "append"
+    told = turn.stop()
+    assert told.form == "notice" and "1 call of this turn reported success and changed nothing" in told.notice
+    turn.name = "turn-2"
+    assert turn.save().form == "append"
+    again = turn.note()
+    assert silent(turn.asked(again))
+    project.write("notes/a.md", "hello")
+    assert silent(project.hook(again, turn.harness)) and silent(turn.stop())
+
+
 def test_a_doubt_of_the_worlds_holds(project, turn):
     """What cannot be read is the agent's to look into."""
     project.trust(TWO)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from truecall_py.errors import Unverified
 from truecall_py.facts import Facts, reported
-from truecall_py.looks import about, broken, brought, vacuous, watched, worst
+from truecall_py.looks import about, broken, brought, untouched, vacuous, watched, worst
 from truecall_py.matchers import describe, holds, shown
 from truecall_py.records import record
 from truecall_py.template import resolve
@@ -224,7 +224,7 @@ def verdict(
 ) -> Verdict:
     plain = contract.plain
     if plain.get("vacuous") != "ok" and worst(outcomes) == VERIFIED and brought(outcomes) == OLD:
-        outcomes = vacuous(outcomes)
+        outcomes = vacuous(outcomes, "tool" if untouched(contract, call, outcomes) else "vacuous")
     state = worst(outcomes)
     # Delivery follows the cause: a doubt that is the tool's or the world's doing outweighs one that is ours.
     causes = [outcome.cause for outcome in outcomes if outcome.state == UNVERIFIED]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 RANK = {REFUTED: 2, UNVERIFIED: 1, VERIFIED: 0}
 PRESENCE, ABSENCE = ("add", "update"), ("delete", "move")
+WRITING = frozenset(("write", "edit"))  # the kinds of calls that touch each file that they name as added or updated
+OF_THE_FILE = ("file_exists", "file_changed")  # whose effect is the file's own mark, and not what stands in it
 
 
 def about(item: dict[str, Any], file: File, contract: Contract) -> bool:
@@ -215,11 +217,19 @@ def brought(outcomes: Sequence[Outcome]) -> str:
     return NEW if NEW in effects else OLD if OLD in effects else UNTOLD
 
 
-def vacuous(outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+def untouched(contract: Contract, call: ToolCall, outcomes: Sequence[Outcome]) -> bool:
+    """Whether outcomes that all were so before the call say that a file which it was to write or to edit was not
+    touched. Any write leaves a mark, also one of the same bytes: so it is the tool that did nothing."""
+    asked = [item["params"].get("path") for item in contract.plain["post"] if item["check"] in OF_THE_FILE]
+    told = any(each.check in OF_THE_FILE and each.effect == OLD for each in outcomes)
+    return bool(call.kinds & WRITING) and told and "{{file.path}}" in asked
+
+
+def vacuous(outcomes: tuple[Outcome, ...], cause: str = "vacuous") -> tuple[Outcome, ...]:
     """The outcomes of an effect that was there before the call: they hold, and prove nothing."""
     why = "it was so before the call already, and nothing has changed since: {}"
     return tuple(
-        Outcome(each.check, UNVERIFIED, each.expected, why.format(each.found), "vacuous", (), each.seconds)
+        Outcome(each.check, UNVERIFIED, each.expected, why.format(each.found), cause, (), each.seconds)
         if each.effect == OLD else each
         for each in outcomes
     )  # fmt: skip
