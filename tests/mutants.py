@@ -516,8 +516,6 @@ MUTANTS = (
            "tests/test_stopping.py::test_an_edit_that_touched_nothing_holds"),
     Mutant("stop: what an edit has nothing to do with is its lie", P + "looks.py",
            'told and "{{file.path}}" in asked', "told", "tests/test_stopping.py"),
-    Mutant("stop: a claim over an old effect ends in silence", P + "stopping.py",
-           "    elif idle := gate.idle():", "    elif idle := ():", "tests/test_stopping.py"),
     Mutant("stop: what observes holds", P + "standing.py", 'row.get("mode") == "observe" or row.get("outcome")',
            'row.get("outcome")', "tests/test_stopping.py"),
     Mutant("stop: a failure that was told holds", P + "standing.py", ' or row.get("outcome") == HONEST_FAILURE', "",

@@ -472,8 +472,7 @@ def test_an_edit_that_touched_nothing_holds(project, turn):
 
 
 def test_what_only_looks_at_something_else_than_the_edited_file_is_no_lie_of_the_edit(project):
-    """That an edit left alone what the contract asks for says nothing of the edit: nobody is held, and the person is
-    told."""
+    """That an edit left alone what the contract asks for says nothing of the edit: nobody is held."""
     turn = Turn(project)
     project.trust('version: 1\ncontracts:\n  - id: readme\n    kind: edit\n    when: {file.path: {exists: true}}\n'
                   '    post: {file_exists: {path: "{{project}}/README.md"}}\n')  # fmt: skip
@@ -484,23 +483,7 @@ def test_what_only_looks_at_something_else_than_the_edited_file_is_no_lie_of_the
     assert silent(turn.asked(payload))
     project.write("a.py", "a = 2\n")
     assert project.hook(payload).form == "append"
-    assert "changed nothing that was asked for" in turn.stop().notice
-
-
-def test_a_claim_over_an_old_effect_is_told_to_the_person(project, turn):
-    """The note was there before, and the tool said that it saved it: whether it had anything to do nobody can tell.
-    The agent heard of it at the call and is not held; the stop is not silent. A note that was saved since is."""
-    project.trust(TWO)
-    project.write("notes/a.md", "hello")
-    assert turn.save().form == "append"
-    told = turn.stop()
-    assert told.form == "notice" and "1 call of this turn reported success and changed nothing" in told.notice
-    turn.name = "turn-2"
-    assert turn.save().form == "append"
-    again = turn.note()
-    assert silent(turn.asked(again))
-    project.write("notes/a.md", "hello")
-    assert silent(project.hook(again, turn.harness)) and silent(turn.stop())
+    assert silent(turn.stop())
 
 
 def test_a_doubt_of_the_worlds_holds(project, turn):

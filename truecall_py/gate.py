@@ -222,11 +222,6 @@ class Gate(Judge):
     def doubts(self) -> list[Open]:
         return standing.doubts([each for each in self.mine if each.id in self.turn])
 
-    def idle(self) -> list[Open]:
-        """What the person alone is told, once: the main agent's, at its own stop."""
-        mine = [] if self.stop.agent else [each for each in self.mine if each.id in self.turn]
-        return standing.idle(self.events, mine)
-
 
 def awake(row: dict[str, Any], rests: Container[str]) -> dict[str, Any]:
     """A verdict with those of its alternatives that do not rest themselves."""

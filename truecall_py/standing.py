@@ -150,16 +150,6 @@ def doubts(mine: Sequence[Event]) -> list[Open]:
     ]  # fmt: skip
 
 
-def idle(events: Sequence[Event], mine: Sequence[Event]) -> list[Open]:
-    """The calls of `mine` that reported success over an effect that was there before them, and that was not brought
-    about anew since: whether they had anything to do nobody can tell."""
-    used: set[tuple[int, int]] = set()
-    return [
-        each for each in doubts(mine)
-        if each.row.get("cause") == "vacuous" and not put_right(each.event, each.row, events, used)
-    ]  # fmt: skip
-
-
 def put_right(event: Event, row: Mapping[str, Any], events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
     """Whether a later call brought about what this one did not: the same contract over the same effect; another
     contract that grants the same. Of the last each makes up for one call only (`used`), since nobody can tell for

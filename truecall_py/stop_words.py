@@ -217,14 +217,6 @@ def left_open(opened: Sequence[Open], judged: Sequence[Verdict], doubts: Sequenc
     return shortened("\n".join(lines), ALL)
 
 
-def changed_nothing(idle: Sequence[Open]) -> str:
-    """What the person is told of calls that reported success, and whose effect was there before."""
-    lines = [f"truecall: {calls(number(idle))} of this turn reported success and changed nothing that was asked for:"]
-    lines += [line(each) for each in idle[:LINES]] + unsaid(idle)
-    lines.append("To see them: truecall log")
-    return shortened("\n".join(lines), ALL)
-
-
 def cannot_say(why: str, judged: Sequence[Verdict]) -> str:
     """Why the agent is held where the ledger cannot be used."""
     lines = [f"NOT CONFIRMED: what was done in this turn could not be verified, because {quoted(why, 400)}."]

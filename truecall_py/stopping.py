@@ -68,8 +68,6 @@ def reply(
         return answer(harness, stop, stop_words.held(opened, holding), notices + told(judged, holding))
     if opened or holding:
         notices += (stop_words.left_open(opened, holding, doubts),)
-    elif idle := gate.idle():
-        notices += (stop_words.changed_nothing(idle),)
     return answer(harness, stop, "", notices + told(judged, holding))
 
 
