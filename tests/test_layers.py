@@ -23,7 +23,7 @@ LAYERS = (
     ("policy", "wording", "stop_words", "operation_words", "guard_words"),
     ("harnesses",),
     ("notices", "remembering", "fates", "requirements"),
-    ("weighing", "lookups", "intents", "judging", "settling", "gate", "stopping", "reconciling", "guarding"),
+    ("weighing", "lookups", "intents", "judging", "settling", "orphans", "gate", "stopping", "reconciling", "guarding"),
     ("bugs", "alarm", "incoming", "unjudged", "hook", "library", "slow_lane", "documents", "committed", "installs",
      "inventory", "switches", "surroundings", "canary", "diagnosis", "enforcement", "beginnings",
      "strays", "smallworld", "examples", "evidence", "recorded_shell", "recording", "appending", "ancestor_words", "ancestor",

@@ -17,18 +17,7 @@ from truecall_py.ledger import ENDED, Event, LedgerError
 from truecall_py.looks import worst
 from truecall_py.lookups import applications_of, look_up
 from truecall_py.memory import phrase, receipt_of, turn_of
-from truecall_py.operations import (
-    INTENT,
-    OPEN,
-    Operation,
-    digest,
-    fold,
-    identity,
-    instance,
-    name_of,
-    others,
-    told_of,
-)
+from truecall_py.operations import INTENT, OPEN, Operation, digest, fold, identity, instance, name_of, others, told_of
 from truecall_py.receipts import wanted
 from truecall_py.records import record
 from truecall_py.template import resolve_text
@@ -42,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contract import Contract
+    from truecall_py.orphans import Left
     from truecall_py.remembering import Remembering
     from truecall_py.trust import Source
     from truecall_py.types import Correction
@@ -111,26 +101,45 @@ def announced(
     """Notes what a call means to do; the Refusal where it may not be made. Raises LedgerError."""
     moment = Moment(min(ends, time.monotonic() + PATIENCE), memory.at, folder)
     meant = [each for contract in contracts for each in intents(contract, call, moment, memory.memory.key)]
+    if not meant:
+        return None
+    left = orphans_of(memory, contracts, moment)
     looked = (refused(memory, each, call, moment, transcript) for each in meant)
-    refusal = next(filter(None, looked), None) or noted(memory, meant, call, folder)
+    orphaned = (Refusal(each.contract, untold) for each in meant
+                if strict(each.contract) and (untold := left.of(each.contract)) is not None)  # fmt: skip
+    refusal = next(filter(None, looked), None) or next(orphaned, None) or noted(memory, meant, call, folder)
     if refusal is not None:
         note_refusal(memory, refusal)
     return refusal
 
 
-def intents(contract: Contract, call: ToolCall, moment: Moment, key: bytes, before: bool = True) -> list[Intent]:
-    """The operations that a call is, by one contract; none where that cannot be told (which is said after it)."""
+def orphans_of(memory: Remembering, contracts: Sequence[Contract], moment: Moment) -> Left:
+    """What is left of calls that are kept and that the ledger did not know until now. Raises LedgerError."""
+    from truecall_py.orphans import taken_in
+
+    return taken_in(memory.ledger, memory.memory.key, memory.state, contracts, moment.ends)
+
+
+def intents(
+    contract: Contract, call: ToolCall, moment: Moment, key: bytes, before: bool = True,
+    unsure: list[str] | None = None,
+) -> list[Intent]:  # fmt: skip
+    """The operations that a call is, by one contract; none where that cannot be told (which is said after it): why
+    goes into `unsure`."""
     world = world_of(contract, call, moment)
+    unsure = [] if unsure is None else unsure
     try:
         applying = applications(contract, call, world, before)
-    except Unverified:
+    except Unverified as error:
+        unsure.append(error.why)
         return []
     found = []
     for number, each in enumerate(applying if not isinstance(applying, str) else ()):
         facts = Facts(call, inside(world, each), each.file, each.match)
         try:
             match = wanted(contract.plain["receipt"]["match"], facts)
-        except Unverified:
+        except Unverified as error:
+            unsure.append(error.why)
             continue
         name = f"{INTENT}{contract.id}{f' {number}' if number else ''}"
         found.append(Intent(contract, match, identity(contract, match, key), key_of(contract, facts, key), name))
@@ -195,7 +204,7 @@ def noted(memory: Remembering, meant: Sequence[Intent], call: ToolCall, folder: 
     two that begin in one moment the second is refused. Raises LedgerError."""
     if not meant:
         return None
-    events = [event_of(memory, each, call, folder) for each in meant]
+    events = [event_of(each, call, folder, memory.at, memory.memory.key, memory.private) for each in meant]
 
     def write() -> Refusal | None:
         refusal = next(filter(None, (in_the_way(memory, each, call) for each in meant)), None)
@@ -205,34 +214,36 @@ def noted(memory: Remembering, meant: Sequence[Intent], call: ToolCall, folder: 
 
     refusal: Refusal | None = memory.ledger.changed(write)
     if refusal is None:
-        hold(memory, call)
+        hold(memory, call, folder)
     return refusal
 
 
-def hold(memory: Remembering, call: ToolCall) -> None:
-    """Keeps a call until its source has settled it."""
+def hold(memory: Remembering, call: ToolCall, folder: str) -> None:
+    """Keeps a call until its source has settled it, with the folder whose contracts counted for it."""
     if not memory.private:
         from truecall_py.unsettled import OPERATIONS, keep
 
-        keep(memory.state, call, memory.at, memory.memory.identity(call), OPERATIONS)
+        keep(memory.state, call, memory.at, memory.memory.identity(call), OPERATIONS, folder)
 
 
-def event_of(memory: Remembering, intent: Intent, call: ToolCall, folder: str, late: bool = False) -> Event:
+def event_of(
+    intent: Intent, call: ToolCall, folder: str, at: float, key: bytes, private: bool = False, late: bool = False
+) -> Event:  # fmt: skip
     contract = intent.contract
     receipt = contract.plain["receipt"]
     data: dict[str, Any] = {
         "contract": contract.id, "source": contract.source, "project": contract.project, "folder": folder,
         "key": intent.key, "owner": receipt.get("owner", ""),
     }  # fmt: skip
-    if not memory.private:
+    if not private:
         data["match"] = {path[:80]: phrase(str(value)) for path, value in intent.match.items()}
-    if told := instance(intent.match, memory.memory.key):
+    if told := instance(intent.match, key):
         data["instance"] = told
     if receipt.get("review") is not None:
-        data["review"] = memory.at + float(receipt["review"])
+        data["review"] = at + float(receipt["review"])
     data |= {"late": True} if late else {}
     data |= {"observe": True} if contract.plain["mode"] == "observe" else {}
-    return Event(call.session, name_of(call, memory.at), intent.name, memory.at, call.harness,
+    return Event(call.session, name_of(call, at), intent.name, at, call.harness,
                  turn_of(call), call.agent, call.tool, intent.identity, "", data)  # fmt: skip
 
 
@@ -257,6 +268,7 @@ def recalled(memory: Remembering | None, contracts: Sequence[Contract], call: To
         return [forgotten(each) for each in made]
     by_id = {(each.id, each.source): each for each in contracts}
     try:
+        orphans_of(memory, settled_by_receipt(contracts), Moment(time.monotonic() + PATIENCE, memory.at, folder))
         for contract in settled_by_receipt(contracts):
             late(memory, contract, call, folder)
         return [reweighed(memory, by_id.get((each.contract, each.source)), call, each) for each in made]
@@ -290,8 +302,8 @@ def late(memory: Remembering, contract: Contract, call: ToolCall, folder: str) -
     for each in intents(contract, call, moment, memory.memory.key, before=False):
         events = told_of(memory.ledger, each.identity)
         if len(others(events, call, memory.at)) == len(events):
-            memory.ledger.add(event_of(memory, each, call, folder, late=True))
-            hold(memory, call)
+            memory.ledger.add(event_of(each, call, folder, memory.at, memory.memory.key, memory.private, late=True))
+            hold(memory, call, folder)
 
 
 def reweighed(memory: Remembering, contract: Contract | None, call: ToolCall, verdict: Verdict) -> Verdict:

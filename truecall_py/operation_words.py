@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from truecall_py.masking import quoted
-from truecall_py.operations import OPEN
+from truecall_py.operations import OPEN, UNTOLD
 from truecall_py.types import PENDING, VERIFIED, Correction
 from truecall_py.wording import ALL
 
@@ -21,7 +21,9 @@ def begun_before(contract: Contract, earlier: Operation, call: ToolCall) -> str:
     """Why a call is refused before it runs: the same operation is done, or nobody knows whether it is."""
     what = quoted(call.tool, 120)
     which = f"call {quoted(earlier.last.call, 80)} of {quoted(earlier.last.tool, 120)}"
-    if earlier.state in OPEN:
+    if earlier.last.data.get(UNTOLD):
+        lines = [f"NOT RUN: {what} may do again what {which} began, of which nobody can tell which operation it was."]
+    elif earlier.state in OPEN:
         lines = [f"NOT RUN: {what} would do again what {which} began, and whether that is done is not known."]
     elif earlier.state == VERIFIED:
         lines = [f"NOT RUN: {what} would do again what {which} has done already."]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from truecall_py.types import ToolCall
 
 INTENT, RECEIPT = "intent ", "receipt "  # how the names of their events begin
+UNTOLD = "untold"  # in the data of an intent: why nobody can tell which operation its call began
 DROPPED = "dropped"  # a call that was never made, or that a person gave up
 OPEN = ("unknown", PENDING)
 STATES = (VERIFIED, REFUTED, PENDING, DUPLICATE)

@@ -36,12 +36,13 @@ ANSWER = {"result": ABSENT, "text": None, "response": ABSENT}  # of a call whose
 
 @record(frozen=True)
 class Kept:
-    """A call as it was told of, but for its secrets; when that was, in seconds since the epoch; and its keyed digest
-    with them (memory.identity)."""
+    """A call as it was told of, but for its secrets; when that was, in seconds since the epoch; its keyed digest with
+    them (memory.identity); and the folder whose contracts counted for it ("": not said)."""
 
     call: ToolCall
     at: float
     identity: str = ""
+    folder: str = ""
 
     @property
     def masked(self) -> bool:
@@ -87,12 +88,13 @@ def large(call: ToolCall) -> bool:
     return sum(len(dumps(each)) for each in whole if each is not ABSENT) > LARGEST
 
 
-def keep(state: str, call: ToolCall, at: float, identity: str, root: str = FOLDER) -> bool:
-    """Keeps a call; False where it could not be, or is too large."""
+def keep(state: str, call: ToolCall, at: float, identity: str, root: str = FOLDER, cwd: str = "") -> bool:
+    """Keeps a call, with the folder (`cwd`) whose contracts counted for it; False where it could not be, or is too
+    large."""
     if not call.session or not call.call_id or large(call):
         return False
     fields = without_secrets(call)
-    text = "" if fields is None else dumps({"at": at, "identity": identity, "call": fields})
+    text = "" if fields is None else dumps({"at": at, "identity": identity, "folder": cwd, "call": fields})
     if not text or len(text) > LARGEST:
         return False
     path = place(state, call.session, call.call_id, root)
@@ -145,7 +147,7 @@ def read(plain: dict[str, Any]) -> Kept:
     fields["kinds"] = frozenset(fields["kinds"])
     fields["files"] = tuple(File(**file) for file in fields["files"])
     fields["notes"] = tuple(fields.get("notes", ()))
-    return Kept(ToolCall(**fields), float(plain["at"]), str(plain["identity"]))
+    return Kept(ToolCall(**fields), float(plain["at"]), str(plain["identity"]), str(plain.get("folder", "")))
 
 
 def calls(state: str, session: str, most: int = 200) -> list[str]:

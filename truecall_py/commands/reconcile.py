@@ -4,12 +4,13 @@ settled is decided by the same code as at the stop."""
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import Any
 
 import click
 
-from truecall_py import history, reconciling
+from truecall_py import history, orphans, reconciling, unsettled
 from truecall_py.commands.call_report import count, fitting, width, wrapped
 from truecall_py.commands.call_report import word as coloured
 from truecall_py.commands.log import EMPTY, folder_of
@@ -22,6 +23,7 @@ from truecall_py.reconciling import Item, Result
 from truecall_py.types import DUPLICATE, REFUTED, VERIFIED
 
 OPEN, OVERDUE = 3, 4
+PATIENCE = 60.0  # seconds for what is kept beside a ledger that was begun anew
 # What is to be done about an operation that was not given up: it is done; it is accepted.
 STANDS = (
     "nothing needs to be made again; where it should not have been done, undo it at its source",
@@ -52,16 +54,28 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
     if give_up is not None:
         a_person(person)
     ledger = history.opened(folder)
+    if ledger is None and next(orphans.kept(folder), None) is not None:
+        ledger = Ledger(folder)  # it was deleted, and what was begun is still kept beside it
     if ledger is None:
         click.echo(json.dumps(plain([], time.time())) if as_json else EMPTY.format(state=folder))
         return 0
     try:
+        begun_anew(ledger, folder)
         if give_up is not None:
             return gave_up(ledger, folder, give_up)
         return watched(ledger, folder, pause, as_json) if watch else once(ledger, folder, as_json)
     except KeyboardInterrupt:
         click.echo("\nstopped; what was learnt is kept", err=True)
         return 130
+
+
+def begun_anew(ledger: Ledger, folder: str) -> None:
+    """Takes in what is kept of calls that the ledger does not know, and tells of those that nobody can look up."""
+    left = orphans.taken_in(ledger, ledger.key(), folder, (), time.monotonic() + PATIENCE)
+    if left.strange:
+        where = os.path.join(folder, unsettled.OPERATIONS)
+        what = f"{count(left.strange, 'call')} that the ledger does not know and that may have begun something"
+        click.echo(f"no trusted contract is about {what}: {where}", err=True)
 
 
 def gave_up(ledger: Ledger, folder: str, call: str) -> int:
