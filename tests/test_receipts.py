@@ -589,6 +589,8 @@ def test_what_was_done_twice_is_no_false_claim_and_rests_no_tool(project, bank, 
     assert stop.startswith("DUPLICATE: 3 calls of this turn") and "is not there" not in stop
     assert "- done twice: mcp__pay__charge" in stop and stop.count("a person must undo one") == 3
     stats = json.loads(project.command("stats", "--json").stdout)
+    assert stats["operations"] == {"count": 3, "done": 0, "refuted": 0, "duplicate": 3, "pending": 0, "unknown": 0,
+                                   "overdue": 0}  # fmt: skip
     assert stats["claims"] == {"judged": 3, "false": 0, "not_told": 0, "rate": 0.0}
     listed = project.command("log", "--outcome", "duplicate").stdout
     assert listed.count("charged: duplicate: 2 effects of this one operation are done") == 3
@@ -984,6 +986,12 @@ NO = "The user doesn't want to proceed with this tool use. The tool use was reje
     (NO, {"toolDenialKind": "user-rejected"}, False),  # so it stands of a call that was interrupted while it ran
     (NO, {"toolDenialBeforeRun": True, "toolDenialAfterRun": True}, False),
     ("Permission to use mcp__pay__charge has been denied.", {}, True),
+    ("not today", {"permissionDecision": {"decision": "reject", "source": "hook"}}, True),  # as 2.1.332 has it
+    ("not today", {"permissionDecision": {"decision": "reject", "source": "config"}}, True),  # asked, and nobody is there
+    ("not today", {"permissionDecision": {"decision": "accept", "source": "config"}}, False),
+    ("not today", {"permissionDecision": {"decision": "reject", "source": "hook"}, "toolDenialAfterRun": True}, False),
+    ("PreToolUse:mcp__pay__charge hook error: [./own.sh]: not today", {}, True),  # as 2.1.197 has it, exit code 2
+    ("not today", {}, False),  # by a hook that answers in JSON: a tool may say the same
     ("MCP error -32001: Request timed out", {"toolDenialBeforeRun": True}, False),
 ])  # fmt: skip
 def test_what_a_person_said_no_to_may_be_asked_for_again(project, bank, claude, words, fields, free):
@@ -1098,6 +1106,8 @@ def test_past_its_review_it_is_overdue_and_not_settled(project, bank, claude):
     assert done.returncode == 4 and "overdue" in done.stdout and "billing" in done.stdout
     assert state(project) == "unknown" and every(project)[0].overdue(time.time())
     assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "stood open: 1 overdue" in done.stdout  # and not counted as unknown beside it
+    assert "1 operation: 1 unknown; 1 of these overdue" in project.command("stats").stdout
     plain = json.loads(reconcile(project, "--json").stdout)
     assert (plain["open"], plain["overdue"], plain["items"][0]["owner"]) == (1, 1, "billing")
 

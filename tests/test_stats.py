@@ -33,7 +33,7 @@ def test_every_figure_is_the_one_that_the_ledger_holds(project: Any) -> None:
     scene(project.state)
     found = stats(project)
     assert set(found) == {"since", "sessions", "calls", "judged", "refused", "claims", "observe", "tools", "outcomes",
-                          "contracts", "retries", "after"}  # fmt: skip
+                          "contracts", "retries", "after", "operations", "switched_off"}  # fmt: skip
     assert (found["sessions"], found["calls"], found["judged"], found["refused"]) == (2, 12, 9, 1)
     assert found["claims"] == {"judged": 9, "false": 4, "not_told": 1, "rate": 0.4444}
     assert found["observe"] == {"would_have_blocked": 1}

@@ -45,6 +45,22 @@ def test_off_and_on_again(project: Any) -> None:
     assert ledger is not None and history.sessions(ledger) == []
 
 
+def test_a_person_sees_when_it_was_off(project: Any) -> None:
+    """`log` lists the switches between the calls, the newest first, and `stats` counts them."""
+    project.trust()
+    assert project.command("off", "--for", "1h").returncode == 0
+    first = project.command("log").stdout
+    assert "switched off by a person until" in first and "no call fits" in first
+    assert project.command("on").returncode == 0
+    project.hook(project.mcp())
+    assert project.command("off", "--for", "1h").returncode == 0
+    lines = project.command("log").stdout.splitlines()
+    assert "switched off by a person" in lines[0] and "mcp__notes__save_note" in lines[2]
+    assert json.loads(project.command("stats", "--json").stdout)["switched_off"] == 2
+    assert "switched off by a person: 2 times" in project.command("stats").stdout
+    assert "switched" not in project.command("log", "--tool", "mcp*").stdout
+
+
 def test_off_has_an_end_and_needs_a_person(project: Any) -> None:
     """Without --for, for more than a day, or in an agent's shell: refused, and nothing is switched."""
     for argv, words in ((("off",), "--for"), (("off", "--for", "25h"), "24 hours"), (("off", "--for", "x"), "duration"),

@@ -40,6 +40,9 @@ NOT_RUN = ("exec_command failed: ", "exec_command failed for ")
 # How Claude Code's own answer begins where a call was never made, since a rule said no; as it stands in both of its
 # programs.
 DENIED = ("Permission to use ", "Claude requested permissions to ")
+# What stands between the tool's name and the words of another hook that ended with 2 (2.1.197; a hook that answers in
+# JSON leaves its reason alone there, which a tool may say as well).
+BARRED = "PreToolUse:", " hook error: ["
 # How it begins where a person said no, or interrupted the call while it ran: the same words, in both programs. Only
 # other fields of the record say that it was before the call (in 2.1.332; 2.1.197 has none).
 STOPPED = ("The user doesn't want to proceed with this tool use.",
@@ -49,19 +52,23 @@ STOPPED = ("The user doesn't want to proceed with this tool use.",
 @record(frozen=True)
 class Fate:
     """How a call ended: `said` is success, failure or unknown, or RUNNING; `code` its exit code (None: not said);
-    `text` the tool's own words; `before` whether the client says that it was stopped before it was made."""
+    `text` the tool's own words; `before` whether the client says that it was stopped before it was made, `barred`
+    whether that was by a rule or another hook."""
 
     said: str
     code: int | None = None
     text: str = ""
     before: bool = False
+    barred: bool = False
 
     @property
     def never(self) -> bool:
         """Whether the client itself says that the call was never made. Of a call of whose end a hook was told that is
         never asked: there a tool may have said so."""
         stopped = self.before and self.text.startswith(STOPPED)
-        return self.said == FAILURE and (stopped or self.text.startswith((*NEVER_MADE, *DENIED)))
+        hook = self.text.startswith(BARRED[0]) and BARRED[1] in self.text.partition("\n")[0]
+        told = stopped or self.barred or hook or self.text.startswith((*NEVER_MADE, *DENIED))
+        return self.said == FAILURE and told
 
 
 def fates(path: str | None, calls: Iterable[str], world: World) -> dict[str, Fate]:
@@ -186,7 +193,7 @@ def of_claude(plain: dict[str, Any]) -> Iterator[tuple[str, Fate, bool]]:
         if isinstance(block, dict) and block.get("type") == "tool_result":
             said = FAILURE if block.get("is_error") is True else SUCCESS
             text = words(block.get("content"))
-            yield str(block.get("tool_use_id")), Fate(said, None, text, stopped_before(plain)), True
+            yield str(block.get("tool_use_id")), Fate(said, None, text, stopped_before(plain), barred(plain)), True
 
 
 def stopped_before(plain: dict[str, Any]) -> bool:
@@ -196,6 +203,14 @@ def stopped_before(plain: dict[str, Any]) -> bool:
     decision = plain.get("permissionDecision")
     refused = isinstance(decision, dict) and decision.get("source") == "user_reject"
     return refused or plain.get("toolDenialBeforeRun") is True
+
+
+def barred(plain: dict[str, Any]) -> bool:
+    """Whether a record of Claude Code's says that a rule or a hook refused a call (seen in 2.1.332)."""
+    decision = plain.get("permissionDecision")
+    if plain.get("toolDenialAfterRun") is True or not isinstance(decision, dict):
+        return False
+    return decision.get("decision") == "reject" and decision.get("source") in ("hook", "config")
 
 
 def notified(path: str | None, since: int, world: World) -> tuple[dict[str, Fate], int]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.errors import UsageError
-from truecall_py.ledger import FILE, SELECT, STOP, Kept, Ledger, column
+from truecall_py.ledger import FILE, SELECT, STOP, SWITCH, Kept, Ledger, column
 from truecall_py.records import record
 
 TYPE_CHECKING = False
@@ -122,6 +122,13 @@ def stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped]:
                             for row in part.data.get("verdicts", ()) if isinstance(row, dict)))
         for each in reversed(every) if "held" in each.data and each.at >= since
     ]  # fmt: skip
+
+
+def switches(ledger: Ledger, since: float = 0.0) -> list[Event]:
+    """When a person switched truecall off and on, the newest first."""
+    sql = f"{SELECT} session = '' AND event = ? AND at >= ? ORDER BY id DESC LIMIT 1000"
+    rows = ledger.query(sql, (SWITCH, since))
+    return [Kept(row) for row in rows]
 
 
 def begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:

@@ -247,6 +247,14 @@ def every(ledger: Ledger, since: float = 0.0) -> list[Operation]:
     return begun(Kept(row) for row in rows)
 
 
+def counts(found: Iterable[Operation], now: float) -> dict[str, int]:
+    """How many operations there are, and how many stand how; what is `overdue` is pending or unknown as well."""
+    every_ = list(found)
+    states = {"done": VERIFIED, "refuted": REFUTED, "duplicate": DUPLICATE, "pending": PENDING, "unknown": "unknown"}
+    stand = {name: sum(each.state == state for each in every_) for name, state in states.items()}
+    return {"count": len(every_), **stand, "overdue": sum(each.overdue(now) for each in every_)}
+
+
 def of(events: Iterable[Event], now: float) -> Operations:
     """The operations of one session, by its events in the order in which they were written; `now`, in seconds since
     the epoch, is what deadlines are compared with."""

@@ -92,6 +92,14 @@ def stop_line(each: Stopped) -> None:
     click.echo(head + click.style(word, fg=colour) + " " * (12 - len(word)) + said)
 
 
+def switch_line(event: Event) -> None:
+    """That a person switched truecall off or on, in one line."""
+    on, until = event.data.get("on") is True, event.data.get("until")
+    said = f"until {local(until)}" if isinstance(until, (int, float)) else ""
+    name = "switched on" if on else "switched off"
+    click.echo(f"{local(event.at)}  {click.style(name, fg=None if on else 'yellow')} by a person {said}".rstrip())
+
+
 def stop(each: Stopped) -> None:
     """Everything that is known of a stop at which the agent was held."""
     event = each.event

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -18,7 +18,7 @@ from truecall_py.commands.times import length, local, moment
 from truecall_py.commands.trust import a_person
 from truecall_py.errors import UsageError
 from truecall_py.globs import fits
-from truecall_py.ledger import Ledger
+from truecall_py.ledger import Event, Ledger
 from truecall_py.types import DUPLICATE, HONEST_FAILURE, LANDED, LIE, NOT_LANDED
 
 OUTCOMES = (LIE, LANDED, HONEST_FAILURE, NOT_LANDED, DUPLICATE, "unknown")
@@ -43,7 +43,8 @@ def log(
     call: str | None, session: str, tool: str, verdict: str | None, outcome: str | None, since: str | None,
     limit: int, as_json: bool, prune: str | None, yes: bool, person: bool, state: str | None,
 ) -> None:  # fmt: skip
-    """Lists the calls that the hook was told of, the newest first, and the stops at which an agent was held.
+    """Lists the calls that the hook was told of, the newest first, the stops at which an agent was held, and when a
+    person switched truecall off or on.
 
     CALL, an id or its beginning, shows one in full: when it was requested and ended, every verdict with its
     evidence, which attempt it was, what the agent was ordered to do, and what it did next.
@@ -65,7 +66,8 @@ def log(
         session = history.whole(ledger, session)
         found = itertools.islice(chosen(ledger, session, tool, verdict, outcome, since_at), limit)
         every = not (tool or verdict or outcome)
-        listed(found, as_json, Stops(ledger, since_at) if every else None)
+        switches = history.switches(ledger, since_at) if every and not session else []
+        listed(found, as_json, Stops(ledger, since_at) if every else None, switches)
 
 
 def folder_of(given: str | None) -> str:
@@ -104,13 +106,18 @@ class Stops:
             yield left.pop(0)
 
 
-def listed(found: Iterator[Call], as_json: bool, stops: Stops | None = None) -> None:
-    """Calls, the newest first, and between them the stops at which the agent was held (text alone)."""
+def listed(
+    found: Iterator[Call], as_json: bool, stops: Stops | None = None, switches: Sequence[Event] = ()
+) -> None:  # fmt: skip
+    """Calls, the newest first, and between them the stops at which the agent was held, and that truecall was switched
+    off or on (text alone)."""
     if as_json:
         click.echo(json.dumps([call_report.plain(each) for each in found], indent=2))
         return
-    shown, session = 0, None
+    shown, session, left = 0, None, list(switches)
     for each in found:
+        while left and left[0].at > each.at:
+            call_report.switch_line(left.pop(0))
         if each.session != session:
             session = each.session
             head = call_report.fitting(f"session {session}  {each.harness}", call_report.width())
@@ -120,6 +127,8 @@ def listed(found: Iterator[Call], as_json: bool, stops: Stops | None = None) -> 
         call_report.line(each)
         shown += 1
     if not shown:
+        for event in left:
+            call_report.switch_line(event)
         click.echo("no call fits")
 
 

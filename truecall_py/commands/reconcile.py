@@ -192,14 +192,15 @@ def word(state: str, room: int) -> str:
 
 
 def summary(results: list[Result], now: float) -> str:
-    left = [each for each in results if each.open]
-    late = sum(each.item.overdue(now) for each in left)
+    """How many things stand how, each in one way only: what is overdue is no longer counted as pending or unknown."""
+    late = [each for each in results if each.open and each.item.overdue(now)]
+    rest = [each for each in results if each not in late]
     names = [(VERIFIED, "done"), (REFUTED, "refuted"), (DUPLICATE, "done twice"), (PENDING, "pending")]
-    parts = [f"{sum(each.state == state for each in results)} {name}" for state, name in names
-             if any(each.state == state for each in results)]  # fmt: skip
-    unknown = sum(each.open and each.state != PENDING for each in results)
+    parts = [f"{sum(each.state == state for each in rest)} {name}" for state, name in names
+             if any(each.state == state for each in rest)]  # fmt: skip
+    unknown = sum(each.open and each.state != PENDING for each in rest)
     parts += [f"{unknown} unknown"] if unknown else []
-    parts += [f"{late} overdue"] if late else []
+    parts += [f"{len(late)} overdue"] if late else []
     return f"looked at {count(len(results), 'thing')} that stood open: {', '.join(parts)}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from truecall_py import calls, figures, history
+from truecall_py import calls, figures, history, operations
 from truecall_py.commands.call_report import count, fitting
 from truecall_py.commands.log import EMPTY, folder_of, session_of
 from truecall_py.commands.times import local, moment
@@ -35,7 +35,9 @@ def stats(since: str | None, as_json: bool, state: str | None) -> None:
         return
     names = history.sessions(ledger, from_) if ledger else []
     found = figures.of([each for each in session_of(ledger, name) if each.at >= from_] for name in names if ledger)
-    plain = found.plain()
+    begun = operations.every(ledger, from_) if ledger else []
+    off = [each for each in history.switches(ledger, from_) if each.data.get("on") is False] if ledger else []
+    plain = {**found.plain(), "operations": operations.counts(begun, time.time()), "switched_off": len(off)}
     if as_json:
         click.echo(json.dumps({"since": from_ or None, **plain}, indent=2))
     else:
@@ -56,6 +58,9 @@ def shown(plain: dict[str, Any], since: float) -> None:
         click.echo(f"observe mode: would have blocked {count(plain['observe']['would_have_blocked'], 'call')}")
     if plain["refused"]:
         click.echo(f"refused before they ran: {count(plain['refused'], 'call')}")
+    once(plain["operations"])
+    if plain["switched_off"]:
+        click.echo(f"switched off by a person: {count(plain['switched_off'], 'time')} (truecall log says when)")
     after = plain["after"]
     if total := sum(after.values()):
         words = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in after.items())
@@ -63,6 +68,15 @@ def shown(plain: dict[str, Any], since: float) -> None:
     table("tool", plain["tools"], "calls", "refuted", "unverified", "lies")
     table("contract", plain["contracts"], "verdicts", "refuted", "unverified", "lies", "would_block")
     table("class", plain["retries"], "corrections", calls.SAME, calls.OTHER, "landed", "refuted again", "open")
+
+
+def once(told: dict[str, int]) -> None:
+    """The operations that contracts declared, where there are any."""
+    if told["count"]:
+        states = ("done", "refuted", "duplicate", "pending", "unknown")
+        words = [f"{told[name]} {'done twice' if name == 'duplicate' else name}" for name in states if told[name]]
+        late = f"; {told['overdue']} of these overdue (truecall reconcile)" if told["overdue"] else ""
+        click.echo(f"{count(told['count'], 'operation')}: {', '.join(words)}{late}")
 
 
 def table(first: str, rows: list[dict[str, Any]], *columns: str) -> None:
