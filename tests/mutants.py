@@ -35,6 +35,8 @@ P = "truecall_py/"
 MUTANTS = (
     Mutant("receipts: the old rejection frees the next attempt", P + "operations.py",
            "if order or another_effect(old, new):", "if True:", "tests/test_receipts.py::test_a_rejection_that_was_touched_is_still_the_old_one"),
+    Mutant("receipts: a rejected second effect undoes the first", P + "receipts.py", "and all(ids) and ids[0] != ids[1]:", "and False:",
+           "tests/test_receipts.py::test_a_rejected_second_effect_does_not_undo_the_first"),
     Mutant("receipts: a deleted ledger knows all that is kept", P + "orphans.py", "if known(state, key):", "if True:",
            "tests/test_receipts.py::test_a_ledger_that_was_deleted_takes_no_intent_with_it"),
     Mutant("receipts: a pending operation is given up", P + "reconciling.py", "HELD = (PENDING, VERIFIED, DUPLICATE)", "HELD = (VERIFIED,)",

@@ -381,6 +381,22 @@ def test_an_older_success_is_no_success(project, bank, claude):
     assert claude.ends().text.startswith("NOT DONE")
 
 
+@pytest.mark.parametrize("looks", [1, 2])
+def test_a_rejected_second_effect_does_not_undo_the_first(project, bank, claude, looks):
+    """The source did it once, and rejected a second try under an id of its own: that frees nothing, in one answer or in
+    two."""
+    claude.asks(key="k")
+    bank.does(at=3)
+    if looks == 2:
+        assert silent(claude.ends(key="k"))
+        bank.done["o1"] = []
+        claude.asks("c2", key="k")
+    bank.does(status="rejected", at=5, charge="ch_2")
+    told = claude.ends("c2" if looks == 2 else "c1", key="k").text
+    assert told.startswith("NOT CONFIRMED") and "was rejected after it" in told
+    assert "NOT RUN" in refusal(claude.asks("c3"))
+
+
 def test_times_that_cannot_be_compared_decide_nothing(project, bank, claude):
     """A number beside a time: nobody can say which is newer."""
     claude.asks()

@@ -167,6 +167,11 @@ def later(old: Receipt, new: Receipt) -> Receipt:
     """Which of two receipts is to be believed: the newer one; where nothing says which that is, what is final before
     what is pending. Raises Unverified where they contradict each other, or their times cannot be compared."""
     order = compared(old["as_of"], new["as_of"])
+    older, newer = (old, new) if order <= 0 else (new, old)
+    ids = older["effect"], newer["effect"]
+    if (older["state"], newer["state"]) == (VERIFIED, REFUTED) and all(ids) and ids[0] != ids[1]:
+        why = f"effect {shown(ids[0], 60)} was done, and another one, {shown(ids[1], 60)}, was rejected after it"
+        raise Unverified(f"{why}: a rejection says nothing of another effect", "world")
     if order:
         return new if order < 0 else old
     if old["state"] == new["state"]:
