@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from truecall_py.operations import Operation
     from truecall_py.trust import Source
 
-MARK = "ledger"  # in the folder of these calls: the id of the ledger that knows them all
+MARK = ".ledger"  # beside the sessions (none has such a name): the id of the ledger that knows all these calls
 LETTERS = 16  # of that id
 
 
