@@ -67,7 +67,7 @@ def log(
         found = itertools.islice(chosen(ledger, session, tool, verdict, outcome, since_at), limit)
         every = not (tool or verdict or outcome)
         switches = history.switches(ledger, since_at) if every and not session else []
-        listed(found, as_json, Stops(ledger, since_at) if every else None, switches)
+        listed(found, as_json, Stops(ledger, since_at) if every else None, switches, limit)
 
 
 def folder_of(given: str | None) -> str:
@@ -107,7 +107,8 @@ class Stops:
 
 
 def listed(
-    found: Iterator[Call], as_json: bool, stops: Stops | None = None, switches: Sequence[Event] = ()
+    found: Iterator[Call], as_json: bool, stops: Stops | None = None, switches: Sequence[Event] = (),
+    limit: int = 1,
 ) -> None:  # fmt: skip
     """Calls, the newest first, and between them the stops at which the agent was held, and that truecall was switched
     off or on (text alone)."""
@@ -126,9 +127,9 @@ def listed(
             call_report.stop_line(stop)
         call_report.line(each)
         shown += 1
+    for event in left if shown < limit else ():  # no call is left out, so that these are the oldest
+        call_report.switch_line(event)
     if not shown:
-        for event in left:
-            call_report.switch_line(event)
         click.echo("no call fits")
 
 
