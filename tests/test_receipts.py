@@ -579,6 +579,71 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, m
     assert [each.call for each in every(project)[0].attempts] == ["c2"]
 
 
+def remembered(project, name, session="s1"):
+    """(the ledger at the hook before a call, the call, its contracts)."""
+    from truecall_py import trust
+    from truecall_py.harnesses import claude_code
+    from truecall_py.remembering import Remembering
+
+    payload = {**Agent(project, session=session).call(name), "hook_event_name": "PreToolUse"}
+    call = claude_code.announced(payload)
+    (source,) = trust.sources(project.root, project.state, project.own, None)
+    return Remembering(project.state, call, {}), call, source.named(call)
+
+
+def test_whoever_is_killed_once_it_is_written_can_be_looked_up(project, bank, claude, monkeypatch):
+    """The hook ends in the moment in which the intent is in the ledger: the call is kept already, so that its source
+    can be asked what became of it."""
+    from truecall_py import intents, unsettled
+
+    memory, call, contracts = remembered(project, "c1")
+    does = memory.ledger.changed
+
+    def killed(work):
+        does(work)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(memory.ledger, "changed", killed)
+    with pytest.raises(KeyboardInterrupt):
+        intents.begun_before(memory, contracts, call, time.monotonic() + 20, project.root)
+    assert state(project) == "unknown"
+    assert unsettled.find(project.state, "s1", "c1", unsettled.OPERATIONS) is not None
+    bank.does()
+    assert "1 done" in reconcile(project).stdout and state(project) == "verified"
+
+
+def test_what_is_learnt_in_between_is_weighed(project, bank, claude, monkeypatch):
+    """Two look at one operation at once. The one that asked first hears that it is done, the other, before that is
+    written down, that it was taken back: the first must not say that it is done."""
+    from truecall_py import lookups
+    from truecall_py.engine import Moment
+
+    assert silent(claude.asks())
+    bank.does(at=1)
+
+    def look():
+        memory, call, (contract,) = remembered(project, "c1", SESSION)
+        moment = Moment(time.monotonic() + 20, time.time(), project.root)
+        return memory.ledger, lambda: [
+            each.state for each in lookups.answers(memory.ledger, memory.memory.key, contract, call, moment, "test")
+        ]  # fmt: skip
+
+    ledger, first = look()
+    _, second = look()
+    does, told = ledger.changed, []
+
+    def late(work):
+        if not told:
+            bank.done.clear()
+            bank.does(status="rejected", at=2)
+            told.extend(second())
+        return does(work)
+
+    monkeypatch.setattr(ledger, "changed", late)
+    assert first() == ["refuted"] and told == ["refuted"]
+    assert state(project) == "refuted"
+
+
 def test_two_effects_are_a_duplicate(project, bank, agent):
     """The source shows two completed receipts of one operation: refuted, named, and a person must undo one."""
     agent.asks()

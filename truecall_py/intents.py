@@ -201,7 +201,8 @@ def free_those_never_made(
 
 def noted(memory: Remembering, meant: Sequence[Intent], call: ToolCall, folder: str) -> Refusal | None:
     """Writes the intents down, all or none: what is in their way is looked at in the same transaction, so that of
-    two that begin in one moment the second is refused. Raises LedgerError."""
+    two that begin in one moment the second is refused. The call is kept first: whoever is killed in between leaves no
+    intent that nobody can look up. Raises LedgerError."""
     if not meant:
         return None
     events = [event_of(each, call, folder, memory.at, memory.memory.key, memory.private) for each in meant]
@@ -209,13 +210,11 @@ def noted(memory: Remembering, meant: Sequence[Intent], call: ToolCall, folder: 
     def write() -> Refusal | None:
         refusal = next(filter(None, (in_the_way(memory, each, call) for each in meant)), None)
         if refusal is None:
+            hold(memory, call, folder)
             memory.ledger.insert(events)
         return refusal
 
-    refusal: Refusal | None = memory.ledger.changed(write)
-    if refusal is None:
-        hold(memory, call, folder)
-    return refusal
+    return memory.ledger.changed(write)  # type: ignore[no-any-return]
 
 
 def hold(memory: Remembering, call: ToolCall, folder: str) -> None:
@@ -302,8 +301,8 @@ def late(memory: Remembering, contract: Contract, call: ToolCall, folder: str) -
     for each in intents(contract, call, moment, memory.memory.key, before=False):
         events = told_of(memory.ledger, each.identity)
         if len(others(events, call, memory.at)) == len(events):
-            memory.ledger.add(event_of(each, call, folder, memory.at, memory.memory.key, memory.private, late=True))
             hold(memory, call, folder)
+            memory.ledger.add(event_of(each, call, folder, memory.at, memory.memory.key, memory.private, late=True))
 
 
 def reweighed(memory: Remembering, contract: Contract | None, call: ToolCall, verdict: Verdict) -> Verdict:

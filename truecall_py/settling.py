@@ -104,22 +104,28 @@ class Judge:
             unsettled.forget(self.state, event.session, event.call)
         return rows
 
-    def write(self, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> None:
+    def write(self, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> bool:
+        """Writes a new judgement down; whether it is the first one."""
         if any(row.get("outcome") == LIE for row in rows):
             mark(self.state)  # what was pending has lied, and may rest
         kind = SETTLED if state == VERIFIED else JUDGED
-        self.ledger.add(Event(event.session, event.call, kind, time.time(), event.harness, event.turn, event.agent,
-                              event.tool, event.identity, state, {"by": by, "verdicts": rows}))  # fmt: skip
+        new = self.ledger.add(Event(event.session, event.call, kind, time.time(), event.harness, event.turn,
+                                    event.agent, event.tool, event.identity, state,
+                                    {"by": by, "verdicts": rows}))  # fmt: skip
+        return new[0]
 
     def ended(self, event: Event, kept: Kept, fate: Fate, by: str) -> Correction | None:
-        """Judges background work that has ended, writes that down, and returns what is to be told of it."""
+        """Judges background work that has ended, writes that down, and returns what is to be told of it:
+        nothing where the hook of another call that ran beside this one has done so in this moment."""
         call = finished(kept.call, fate)
         made = self.judge(Kept(call, kept.at))
         rows = self.rows(made, event)
         state = worst([row["state"] for row in rows]) or UNVERIFIED
-        self.write(event, state, by, rows)
+        first = self.write(event, state, by, rows)
         if state == VERIFIED:
             unsettled.forget(self.state, event.session, event.call)
+        if not first:
+            return None
         told = concluded(call, made).correction
         return None if told is None else Correction(told.text, False)
 

@@ -42,6 +42,7 @@ def reply(
     if not stop.session:
         return nameless(harness, stop, found, ends, notices)
     try:
+        kept = unsettled.names(state, stop.session)
         gate = Gate(harness, stop, found, state, folder, ends)
         opened = gate.opened(gate.learn())
         judged, wrong = gate.claims()
@@ -62,7 +63,7 @@ def reply(
     else:
         remember(gate, hold, opened, judged)
     if not hold and not stop.agent and (stop.active or not opened):
-        unsettled.end(state, stop.session, gate.staying(), time.time())
+        unsettled.end(state, stop.session, kept, gate.staying(), time.time())
     notices += tuple(stop_words.damaged(why) for why in wrong)
     if hold:
         return answer(harness, stop, stop_words.held(opened, holding), notices + told(judged, holding))

@@ -218,9 +218,10 @@ def tidy(state: str, session: str, events: Sequence[Event]) -> None:
             forget(state, session, each.call)
 
 
-def end(state: str, session: str, staying: Collection[str], at: float) -> None:
-    """Forgets what nobody will look at again when a turn is over: the session's calls but for those `staying`, and
-    other sessions' of which nothing was heard for KEPT seconds before `at`."""
-    for name in names(state, session) - {word(call) for call in staying}:
+def end(state: str, session: str, seen: Collection[str], staying: Collection[str], at: float) -> None:
+    """Forgets what nobody will look at again when a turn is over: the session's calls whose names were `seen` before
+    the gate looked (what came meanwhile nobody has looked at), but for those `staying`, and other sessions' of which
+    nothing was heard for KEPT seconds before `at`."""
+    for name in set(seen) - {word(call) for call in staying}:
         forget_file(os.path.join(state, FOLDER, word(session), name + SUFFIX))
     clear(os.path.join(state, FOLDER), at - KEPT)

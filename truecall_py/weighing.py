@@ -46,9 +46,23 @@ if TYPE_CHECKING:
 def weighed(
     ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, found: Outcome, at: float, by: str
 ) -> Outcome:
-    """The outcome of a look-up after what is known of the operation; writes down what is new. Raises LedgerError."""
+    """The outcome of a look-up after what is known of the operation; writes down what is new. Both in one
+    transaction: what another process learns meanwhile is known to whoever comes second. Raises LedgerError."""
     assert found.receipt is not None
     name = identity(contract, found.receipt["match"], key)
+    receipt, over = ledger.changed(lambda: weigh(ledger, name, contract, call, found, at, by))
+    ledger.copy_log()
+    if over:
+        forget(os.path.dirname(ledger.path), call.session, call.call_id, OPERATIONS)
+    return as_outcome(found, receipt)
+
+
+def weigh(
+    ledger: Ledger, name: str, contract: Contract, call: ToolCall, found: Outcome, at: float, by: str
+) -> tuple[Receipt, bool]:
+    """The same inside of a transaction: (the receipt as it is to be believed, whether its call need not be kept any
+    longer). Raises LedgerError."""
+    assert found.receipt is not None
     events = told_of(ledger, name)
     theirs = others(events, call, at)
     mine = [each for each in events if each not in theirs and each.event.startswith(INTENT)]
@@ -59,10 +73,8 @@ def weighed(
     if not receipt["state"] and (why := reused(ledger, mine)):
         receipt["found"] += why
     if receipt["state"] in STATES and (not receipt.get("known")):
-        ledger.add(learnt(contract, call, receipt, at, by, mine[0] if mine else None))
-    if receipt["state"] in FINAL and not others_open(ledger, call.session, call.call_id, name):
-        forget(os.path.dirname(ledger.path), call.session, call.call_id, OPERATIONS)
-    return as_outcome(found, receipt)
+        ledger.insert([learnt(contract, call, receipt, at, by, mine[0] if mine else None)])
+    return receipt, receipt["state"] in FINAL and not others_open(ledger, call.session, call.call_id, name)
 
 
 def against(receipt: Receipt, earlier: Operation | None, now: Operation | None, mine: Sequence[Event]) -> Receipt:
