@@ -101,7 +101,7 @@ def test_a_time_out_is_no_verdict(tmp_path):
     began = time.monotonic()
     found = look(World(str(tmp_path), str(tmp_path), look=0.3), ["sleep", "20"])
     assert (found.state, found.cause) == (UNVERIFIED, "probe")
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 15
 
 
 def test_a_leaky_probe_answers_at_once(world, tmp_path):
@@ -109,7 +109,7 @@ def test_a_leaky_probe_answers_at_once(world, tmp_path):
     program(tmp_path, "leaky.sh", "#!/bin/sh\nsleep 300 &\nexit 0\n")
     began = time.monotonic()
     assert look(world, ["./leaky.sh"]).state == VERIFIED
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 8
 
 
 def test_it_runs_where_the_call_started(tmp_path):

@@ -86,7 +86,7 @@ def test_a_function_that_hangs_is_no_verdict(tmp_path):
     with pytest.raises(Unverified) as caught:
         python(tmp_path, World(None, str(tmp_path), look=0.5), "while True: pass")
     assert caught.value.cause == "probe"
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 15
 
 
 def test_the_call_arrives_under_the_names_of_the_format(tmp_path, world):

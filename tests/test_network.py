@@ -175,7 +175,7 @@ def test_an_answer_in_drops_ends_with_the_time(server, head):
     error = why(server(drops).url, seconds=0.4)
     assert "did not answer in full within 0.4 s" in error.why
     assert error.cause == "probe"
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_promises_of_an_answer_end_with_the_time(server):
     ):
         began = time.monotonic()
         assert why(server(for_ever(head, again)).url, seconds=0.4).cause == "probe"
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 15
 
 
 def test_a_silent_server_is_a_time_out(server):
@@ -335,7 +335,7 @@ def test_a_name_server_that_hangs_ends_with_the_time(monkeypatch):
     done = threading.Event()
 
     def hang(*given, **named):
-        done.wait(5)
+        done.wait(60)
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
@@ -343,7 +343,7 @@ def test_a_name_server_that_hangs_ends_with_the_time(monkeypatch):
     error = why("http://slow.example/", seconds=0.3)
     done.set()
     assert "slow.example was not resolved" in error.why
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 15
 
 
 def test_a_hanging_name_server_does_not_keep_the_process(tmp_path):
