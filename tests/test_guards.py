@@ -11,8 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from conftest import ROOT, SESSION
 
-from truecall_py import guarding, pinning
+from truecall_py import budgets, guarding, pinning
 from truecall_py.checks import NAMES, STAGE, STAGES
+from truecall_py.types import UNVERIFIED, Outcome
 
 SCHEMA = """\
 version: 1
@@ -152,6 +153,67 @@ def test_what_passes_by_is_waited_for(asker):
     texts = [reason(asker.note(title="a", body="x")) for _ in range(5)]
     assert ["wait 2 seconds" in texts[0], "wait 10 seconds" in texts[1], "wait 30 seconds" in texts[2]] == [True] * 3
     assert "stop this step" in texts[3] and "stop this step" in texts[4]
+
+
+CLEAN = """\
+version: 1
+contracts:
+  - id: clean
+    tool: mcp__notes__save_note
+    pre: {git: {clean: all}}
+"""
+
+
+def test_where_there_is_no_repository_nothing_is_waited_for(asker):
+    """No wait makes a repository of a folder: that it is none is told as what is not there, from the first time."""
+    asker.project.trust(CLEAN)
+    texts = [reason(asker.note(title="a", body="x")) for _ in range(2)]
+    assert "wait" not in texts[0] and "What it asks for is not there" in texts[0]
+    assert "stop this step" in texts[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("the connection to x failed: Connection refused", budgets.TRANSIENT),
+        ("the connection to x failed: Connection reset by peer", budgets.TRANSIENT),
+        ("the name x cannot be resolved: Temporary failure in name resolution", budgets.TRANSIENT),
+        ("the name x cannot be resolved: Name or service not known", budgets.OTHER),
+        ("git status failed in /w: fatal: not a git repository (or any of the parent directories)", budgets.MISSING),
+        ("git could not be asked: Permission denied", budgets.OTHER),
+    ],
+)
+def test_trouble_that_lasts_is_not_waited_for(said, kind):
+    """Of a look that had trouble it counts what it said: what is not permitted or not known is no better later."""
+    assert guarding.trouble(Outcome("git", UNVERIFIED, "x", said, "probe")) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "passing"),
+    [
+        ("HTTP/1.1 503 x", True), ("HTTP/2 503", True), ("it failed with 503", True), ("error on line 503", False),
+         ("status: 429", True), ("error 502", True), ("HTTP 504", True),
+        ("line 1503: syntax error", False), ("5043 bytes", False), ("503 lines were read", False), ("404", False),
+        ("read ECONNRESET", True), ("fatal: not a git repository", False),
+    ],
+)  # fmt: skip
+def test_a_number_is_a_status_only_where_it_is_said(text, passing):
+    """What a tool says of itself passes by where it names a status or a time-out, not where any number looks so."""
+    assert budgets.passing(text) is passing
+
+
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [
+        ("Exit code 128\nfatal: not a git repository (or any of the parent directories): .git", True),
+        ("bash: frob: command not found\n", True),
+        ("frob: command not found\n2 tests failed", False),
+        ("permission denied", False),
+    ],
+)
+def test_a_failure_that_ends_with_what_is_not_there(text, lacking):
+    """The last line counts, and not what a log tells on the way."""
+    assert budgets.lacking(text) is lacking
 
 
 def test_another_guard_may_be_met_once(asker):

@@ -28,7 +28,11 @@ OF_CHECK = {"schema": SCHEMA, "parses": COMPILE, "tests": TEST}
 # What a tool says of itself when trying again may help; looked for only where it reported a failure.
 PASSING = ("timed out", "timeout", "time-out", "connection refused", "connection reset", "econnrefused", "econnreset",
            "etimedout", "temporarily unavailable", "service unavailable", "bad gateway", "gateway timeout",
-           "too many requests", "502", "503", "504", "429")  # fmt: skip
+           "too many requests")  # fmt: skip
+CODES = frozenset(("429", "502", "503", "504"))
+# The words before a number that make a status of it; of a line or a size it is none.
+BEFORE_CODES = frozenset(("http", "httperror", "status", "code", "error", "returned", "response", "got", "with"))
+GONE = ("not a git repository", "command not found")  # the end of a failure where asking again is idle
 REPEATABLE = ("safe", "keyed")
 RECENT = 5  # verdicts by which freedom is earned
 
@@ -55,11 +59,35 @@ def kind_of(verdict: Verdict, said: str, text: str) -> str:
     if verdict.kind:
         return verdict.kind
     failed = next((outcome for outcome in verdict.outcomes if outcome.state == REFUTED), None)
-    if said == FAILURE and verdict.repeat in REPEATABLE and any(word in text.lower() for word in PASSING):
+    gone = said == FAILURE and lacking(text)
+    if said == FAILURE and not gone and verdict.repeat in REPEATABLE and passing(text):
         return TRANSIENT
     if failed is None:
-        return OTHER
-    return OF_CHECK.get(failed.check, MISSING if failed.candidates and said == FAILURE else OTHER)
+        return MISSING if gone else OTHER
+    return OF_CHECK.get(failed.check, MISSING if gone or (failed.candidates and said == FAILURE) else OTHER)
+
+
+def lacking(text: str) -> bool:
+    """Whether a failure ends with the word that what was asked is not there at all: not where a long log tells of
+    it on the way."""
+    last = text.rstrip().rpartition("\n")[2].lower()
+    return any(word in last for word in GONE)
+
+
+def passing(text: str) -> bool:
+    """Whether the words of a failure tell of what passes by. A number is a status only behind a word that says so."""
+    low = text.lower()
+    if any(word in low for word in PASSING):
+        return True
+    if not any(code in low for code in CODES):
+        return False
+    words = "".join(letter if letter.isalnum() else " " for letter in low).split()
+    return any(words[at] in CODES and status(words, at) for at in range(1, len(words)))
+
+
+def status(words: Sequence[str], at: int) -> bool:
+    """Whether the number in this place is said to be a status: `error: 503`, `HTTP/2 503`, `HTTP/1.1 503`."""
+    return words[at - 1] in BEFORE_CODES or "http" in (words[at - 2], words[max(at - 3, 0)])
 
 
 def retries(kind: str, recent: Sequence[str], policy: dict[str, Any]) -> int:

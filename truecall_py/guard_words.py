@@ -43,13 +43,15 @@ NOT_DONE = "Nothing was done: do not report this step as done."
 def order_of(verdict: Verdict, trial: Trial | None) -> str:
     """The order that a guard's verdict and the attempts so far call for."""
     first = next((each for each in verdict.outcomes if each.state == verdict.state), None)
-    if verdict.state == UNVERIFIED and verdict.kind != TRANSIENT:
+    if verdict.state == UNVERIFIED and verdict.kind not in (TRANSIENT, MISSING):
         return policy.NOT_YOURS
     order = policy.by_attempt(verdict, trial)
     if order:
         return order
     if verdict.kind == MISSING and first is not None and first.candidates:
         return policy.PICK  # also where nobody remembers
+    if verdict.kind == MISSING and verdict.state == UNVERIFIED:
+        return policy.REPLAN
     if verdict.kind == TRANSIENT:
         return policy.WAIT_AGAIN
     if first is not None and first.check == "schema":

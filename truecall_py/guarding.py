@@ -38,6 +38,11 @@ LOOKING = frozenset(("read", "fetch", "agent"))
 PATIENCE = 10.0  # seconds for all guards of one call: half of what a hook may take
 OBSERVE, ASK = "observe", "ask"
 ALLOWED, NOT_MADE = "allowed", "not made"  # the outcome of a guard's verdict
+NO_REPOSITORY = "not a git repository"
+# Trouble of a look that is the same in a moment: what is not permitted, not trusted, not known, or never read.
+LASTING = ("permission denied", "operation not permitted", "no such file or directory", "command not found",
+           "does not trust", "certificate verify failed", "name or service not known",
+           "no address associated with hostname", "is not read", "is not searched", "nested too deeply")  # fmt: skip
 PASSING = ("status 5", "status 408", "status 425", "status 429")  # answers of a service that may be others soon
 
 
@@ -141,10 +146,18 @@ def class_of(found: Verdict) -> str:
     there, what passes by, or another."""
     first = next((each for each in found.outcomes if each.state == found.state), None)
     if found.state == UNVERIFIED:
-        return budgets.TRANSIENT if first and first.cause == "probe" else budgets.OTHER  # the look had trouble
+        return trouble(first) if first and first.cause == "probe" else budgets.OTHER
     if first and passes(first):
         return budgets.TRANSIENT
     return budgets.kind_of(found, FAILURE, "")
+
+
+def trouble(found: Outcome) -> str:
+    """The class of a look that had trouble: it passes by, unless it says of itself that it lasts."""
+    said = found.found.lower()
+    if NO_REPOSITORY in said:
+        return budgets.MISSING
+    return budgets.OTHER if any(word in said for word in LASTING) else budgets.TRANSIENT
 
 
 def passes(found: Outcome) -> bool:
