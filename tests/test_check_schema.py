@@ -168,3 +168,10 @@ def test_neutral_names_are_no_fields_too_many(world):
     call = ToolCall("claude-code", "PreToolUse", "mcp__a__b", frozenset({"mcp"}),
                     {"title": "a", "body": "x", "file_path": "/a", "path": "/a"}, added=("path",))  # fmt: skip
     assert schema.run({"of": "args", "schema": NOTE}, call, world).state == VERIFIED
+
+
+def test_a_format_is_asserted(world):
+    """A date that is none is refuted, and one that is holds; what is no text has no format."""
+    rules = {"properties": {"day": {"format": "date"}}}
+    given = [look(world, {"day": day}, schema=rules).state for day in ("2024-02-29", "soon", 3)]
+    assert given == ["verified", "refuted", "verified"]

@@ -18,7 +18,7 @@ LAYERS = (
      "transcript", "facts", "budgets", "contract", "contract_fields", "checks"),
     ("looks", "receipts", "engine", "steps", "beforehand", "trust", "ledger", "memory", "attempts", "rests", "operations", "standing", "claims", "unsettled", "sessions", "callnames", "missed", "history", "calls", "figures",
      "otlp", "sequels"),
-    ("codes", "yamltext", "yamlwriting", "provenance", "grammar", "structure", "sites", "timing", "settlements", "rules", "guard_rules", "backtracking", "advice", "compiled", "loader"),
+    ("codes", "schema_formats", "yamltext", "yamlwriting", "provenance", "grammar", "structure", "sites", "timing", "settlements", "rules", "guard_rules", "backtracking", "advice", "compiled", "loader"),
     ("pinning", "backups", "changes", "codex_trust"),
     ("policy", "wording", "stop_words", "operation_words", "guard_words"),
     ("harnesses",),

@@ -11,11 +11,13 @@ from truecall_py.backtracking import hazard
 from truecall_py.globs import fits
 from truecall_py.guard_rules import EFFECTS
 from truecall_py.rules import parts, seconds
+from truecall_py.schema_formats import FORMATS
 from truecall_py.types import AT_STOP, DEADLINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from truecall_py.rules import Rule, Subject
     from truecall_py.types import Problem
@@ -155,6 +157,32 @@ def idle_pause(subject: Subject) -> Iterator[Problem]:
             )
 
 
+def silent_format(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        if site.field.kind == "json-schema" and isinstance(site.value, dict):
+            for where, name in formats_of(site.value, site.path):
+                if name not in FORMATS:
+                    yield subject.find("TC321", where, f"the format {name} is not asserted: every text passes",
+                                       f"asserted are {', '.join(FORMATS)}; for others write a pattern")  # fmt: skip
+
+
+def formats_of(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """Every `format` of a schema and of those inside it; not what `properties` calls so, nor a value."""
+    if isinstance(schema, list):
+        for at, each in enumerate(schema):
+            yield from formats_of(each, (*path, at))
+    if not isinstance(schema, dict):
+        return
+    for key, value in schema.items():
+        if key == "format" and isinstance(value, str):
+            yield (*path, key), value
+        elif key in ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"):
+            for name, each in value.items() if isinstance(value, dict) else ():
+                yield from formats_of(each, (*path, key, name))
+        elif key not in ("const", "enum", "default", "examples"):
+            yield from formats_of(value, (*path, key))
+
+
 ADVICE: tuple[tuple[str, Rule], ...] = (
     ("TC310", always_true),
     ("TC311", no_exit_code),
@@ -166,5 +194,6 @@ ADVICE: tuple[tuple[str, Rule], ...] = (
     ("TC317", comma),
     ("TC318", expression),
     ("TC319", idle_pause),
+    ("TC321", silent_format),
     *EFFECTS,
 )

@@ -134,6 +134,7 @@ CODES: Sequence[Code] = (
     warning("TC319", "`every` without `within` or `stable_for`.", "Add one of them, or remove it."),
     warning("TC320", "An effect that a guard requires, and that no contract known here grants.",
             "Write `grants:` with that name in the contract that verifies it; until then each such call is refused."),
+    warning("TC321", "A `format` in a JSON Schema that is not asserted.", "Write a `pattern` for it, or remove it."),
 )  # fmt: skip
 
 BY_CODE = {entry.code: entry for entry in CODES}

@@ -105,7 +105,7 @@ def schema(job: dict[str, Any]) -> dict[str, Any]:
     import re
 
     try:
-        from jsonschema import Draft202012Validator
+        from jsonschema import Draft202012Validator, FormatChecker
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import validator_for
         from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
@@ -113,6 +113,11 @@ def schema(job: dict[str, Any]) -> dict[str, Any]:
     except ImportError as error:
         why = f"jsonschema 4.18 or later cannot be imported by {sys.executable}: {error}"
         raise Trouble(why, "interpreter") from None
+    from truecall_py.schema_formats import FORMATS, asserted
+
+    formats = FormatChecker(formats=())
+    for name in FORMATS:
+        formats.checkers[name] = (asserted(name), ())
     rules = job["schema"] if "schema" in job else read_schema(job["file"])
     if not isinstance(rules, dict) or not rules:
         raise Trouble("the schema asserts nothing: it must be a map with at least one keyword")
@@ -120,7 +125,7 @@ def schema(job: dict[str, Any]) -> dict[str, Any]:
     try:
         validator.check_schema(rules)
         # A registry of one's own has no way to the network, unlike the default.
-        errors = list(validator(rules, registry=REGISTRY).iter_errors(job["value"]))
+        errors = list(validator(rules, registry=REGISTRY, format_checker=formats).iter_errors(job["value"]))
     except SchemaError as error:
         place = "/".join(map(str, error.absolute_path)) or "top"
         raise Trouble(f"the schema is not a JSON Schema ({place}): {error.message[:200]}") from None
