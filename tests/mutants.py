@@ -184,6 +184,8 @@ MUTANTS = (
            "if finished.exit_code not in wanted_codes(params):", "if False:", "tests/test_check_command.py"),
     Mutant("result: no value is compared", P + "checks/result.py",
            "    if holds(matcher(params), value, world):", "    if True:", "tests/test_examples.py"),
+    Mutant("given: a missing argument is a doubt", P + "guarding.py",
+           "        self.facts.asks = True\n", "", "tests/test_guards.py::test_a_missing_argument_is_told_as_one"),
     Mutant("schema: formats are not asserted", P + "slow_lane.py",
            "formats.checkers[name] = (asserted(name), ())", "pass", "tests/test_check_schema.py"),
     Mutant("guards: no repository is waited for", P + "guarding.py",

@@ -552,6 +552,40 @@ def test_an_argument_that_is_not_there_is_no_pass(asker):
     assert "could not be evaluated" in reason(asker.note(body="x"))
 
 
+LIMITED = """\
+version: 1
+contracts:
+  - id: limit
+    tool: mcp__notes__save_note
+    pre: {given: {value: "{{args.amount}}", is: {at_most: 100}}}
+"""
+
+
+def test_a_missing_argument_is_told_as_one(asker):
+    """That an argument is not there is seen in the call: it is named with what is expected, and may be mended."""
+    asker.project.trust(LIMITED)
+    text = reason(asker.note(amuont=9))
+    assert "could not be evaluated" not in text and "mend the fields" in text
+    assert "an argument `amount` that is at most 100" in text
+    assert "`amount` is missing from the arguments; `amuont` was sent" in text
+    assert asker.note(amount=9).out == b""
+    assert "mend the fields" not in reason(asker.note(amount=900))
+
+
+def test_an_argument_that_must_not_be_there_may_be_missing(asker):
+    """A guard against an argument lets the call through that does not carry it, and no other."""
+    asker.project.trust(LIMITED.replace("at_most: 100", "exists: false"))
+    assert asker.note(title="a").out == b""
+    reason(asker.note(amount=None))
+    reason(asker.note(amount=1))
+
+
+def test_nothing_is_proved_by_what_is_missing(asker):
+    """The opposite of a check of an argument that is not there is no pass."""
+    asker.project.trust(LIMITED.replace("{given: {", "{not: {given: {").replace("100}}}", "100}}}}"))
+    assert "could not be evaluated" in reason(asker.note(title="a"))
+
+
 def test_a_guard_that_takes_too_long_refuses(asker, monkeypatch):
     """The time for all guards together is over."""
     asker.project.trust(BROKEN.replace("[/nonexistent/program]", "[sleep, '60']") + "    timeout: 1s\n")

@@ -88,6 +88,7 @@ class Facts:
         self.world = world
         self.file = file
         self.match = match
+        self.asks = False  # a guard's: the call is not made yet
 
     def get(self, path: str) -> Any:
         """The value of a dotted name, ABSENT where this call has none."""

@@ -5,7 +5,7 @@ help."""
 from __future__ import annotations
 
 from truecall_py import policy
-from truecall_py.budgets import MISSING, TRANSIENT
+from truecall_py.budgets import MISSING, SCHEMA, TRANSIENT
 from truecall_py.masking import quoted, shortened
 from truecall_py.types import UNVERIFIED
 from truecall_py.wording import ALL, ONE, PAUSES, evidence, target
@@ -54,7 +54,7 @@ def order_of(verdict: Verdict, trial: Trial | None) -> str:
         return policy.REPLAN
     if verdict.kind == TRANSIENT:
         return policy.WAIT_AGAIN
-    if first is not None and first.check == "schema":
+    if first is not None and (first.check == "schema" or (first.check == "given" and verdict.kind == SCHEMA)):
         return policy.MEND_FORM
     return policy.REQUIRED if first is not None and first.check == "requires" else policy.GUARDED
 

@@ -82,6 +82,7 @@ class Guard:
         self.contract, self.call, self.application = contract, call, application
         self.world = inside(world, application)
         self.facts = Facts(call, self.world, application.file, application.match)
+        self.facts.asks = True
         self.began = world.now()
         self.outcomes: list[Outcome] = []
 
@@ -147,6 +148,8 @@ def class_of(found: Verdict) -> str:
     first = next((each for each in found.outcomes if each.state == found.state), None)
     if found.state == UNVERIFIED:
         return trouble(first) if first and first.cause == "probe" else budgets.OTHER
+    if first and first.check == "given" and first.blank:
+        return budgets.SCHEMA  # an argument that is not there
     if first and passes(first):
         return budgets.TRANSIENT
     return budgets.kind_of(found, FAILURE, "")

@@ -153,6 +153,10 @@ def checked(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
         raise Unverified(f"the check {spec.name} is not in this version of truecall ({error})", "truecall") from None
     if not spec.params or (check.ASSERTS and not any(name in spec.params for name in check.ASSERTS)):
         raise Unverified(f"{spec.name} asserts nothing", "contract")
+    lacking = getattr(check, "lacking", None) if facts.asks else None
+    missing: Outcome | None = lacking(spec.params, facts) if lacking else None
+    if missing is not None:
+        return missing
     params = asked(check, spec.params, facts)
     try:
         outcome = check.run(params, call, facts.world)

@@ -7,11 +7,13 @@ from truecall_py.checks.outcomes import refuted, verified
 from truecall_py.errors import Unverified
 from truecall_py.fields import field
 from truecall_py.matchers import describe, holds, shown
+from truecall_py.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from truecall_py.facts import Facts
     from truecall_py.types import Outcome, ToolCall
     from truecall_py.world import World
 
@@ -45,6 +47,29 @@ def payload_only(params: dict[str, Any]) -> bool:
 
 def expect(params: dict[str, Any]) -> str:
     return f"a value that {describe(params['is'])}"
+
+
+def lacking(params: dict[str, Any], facts: Facts) -> Outcome | None:
+    """The outcome where the value is an argument that a call which is not made yet does not carry; None where it is
+    another value. `params` are as the contract has them. After a call it is no lie of the tool's, but a doubt."""
+    from truecall_py.template import Part, parse, resolve
+
+    value, wanted = params.get("value"), params.get("is")
+    pieces = parse(value) if isinstance(value, str) else []
+    part = pieces[0] if len(pieces) == 1 else None
+    if not wanted or not isinstance(part, Part) or part.default is not ABSENT or not part.path.startswith("args."):
+        return None
+    if facts.get(part.path) is not ABSENT:
+        return None
+    if wanted == {"exists": False}:
+        return verified(expect(params), f"`{part.path[5:]}` is not given")
+    from truecall_py.checks.schema_words import nearest
+
+    name, args = part.path[5:], facts.call.args
+    meant = nearest(name, [each for each in args if each not in facts.call.added])
+    told = f"`{name}` is missing from the arguments" + (f"; `{meant}` was sent" if meant else "")
+    held = resolve(wanted, facts, "matcher")
+    return refuted(f"an argument `{name}` that {describe(held)}", told, blank=True)
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
