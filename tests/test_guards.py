@@ -529,7 +529,7 @@ version: 1
 contracts:
   - id: doubtful
     tool: mcp__notes__save_note
-    pre: {given: {value: "{{args.amount}}", is: {at_most: 3}}}
+    pre: {file_exists: {path: "{{project}}/{{args.amount}}"}}
     on_unverified: ask
   - id: sure
     tool: mcp__notes__save_note
