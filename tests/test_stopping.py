@@ -50,9 +50,12 @@ class Turn:
 
     def save(self, title="a", write=False, **more):
         """A note that is said to be saved."""
-        if write:
-            self.project.write(f"notes/{title}.md", "hello")
-        return self.told(self.note(title, **more))
+        payload = self.note(title, **more)
+        if not write:
+            return self.told(payload)
+        self.asked(payload)
+        self.project.write(f"notes/{title}.md", "hello")
+        return self.project.hook(payload, self.harness)
 
     def note(self, title="a", **more):
         self.calls += 1
