@@ -9,7 +9,7 @@ import os
 import pytest
 from conftest import NOTE, SESSION
 
-from truecall_py import harnesses, wording
+from truecall_py import harnesses, trouble_words
 
 EVENTS = {
     "claude-code": "PostToolUse", "codex": "PostToolUse", "gemini-cli": "AfterTool", "qwen-code": "PostToolUse",
@@ -351,7 +351,7 @@ def test_a_python_that_died_is_told_in_a_form_that_reaches_the_model(project, na
     if form == "exit 2":
         assert answer.blocked and not answer.out
     else:
-        assert answer.json == appending(name, wording.DIED, event)
+        assert answer.json == appending(name, trouble_words.DIED, event)
 
 
 def test_every_registered_event_has_its_answer():

@@ -50,10 +50,15 @@ class Story:
 
     def batch(self, payload):
         if self.harness == "claude-code":
-            row = {"tool_name": payload["tool_name"], "tool_input": {}, "tool_use_id": payload["tool_use_id"]}
-            told = {"session_id": payload["session_id"], "cwd": self.project.root, "hook_event_name": "PostToolBatch",
-                    "tool_calls": [{**row, "tool_response": "x"}]}  # fmt: skip
-            assert self.project.hook(told, "claude-code", "PostToolBatch").form == "silent"
+            assert batch_of(self, payload).form == "silent"
+
+
+def batch_of(story, payload):
+    """The answer to the batch of one call, as Claude Code tells of it."""
+    row = {"tool_name": payload["tool_name"], "tool_input": {}, "tool_use_id": payload["tool_use_id"]}
+    told = {"session_id": payload["session_id"], "cwd": story.project.root, "hook_event_name": "PostToolBatch",
+            "tool_calls": [{**row, "tool_response": "x"}]}  # fmt: skip
+    return story.project.hook(told, "claude-code", "PostToolBatch")
 
 
 def denied(answer):
@@ -671,6 +676,22 @@ def test_who_has_no_attempts_left_hears_so_where_it_is_refused(project, harness)
     said = [story.call(name)[0].json["hookSpecificOutput"]["permissionDecisionReason"] for name in "cde"]
     assert all("use mcp__files__write_file" in each and "used up" not in each for each in said[:2])
     assert "stop this step" in said[2] and "used up" in said[2] and "write_file" not in said[2]
+
+
+@pytest.mark.parametrize("refused_by", ["rest", "guard"])
+def test_a_refusal_with_which_the_budget_is_gone_ends_the_loop(project, refused_by):
+    """By the batch of calls that it is of, since Claude Code would make a call whose own hook ends the loop. The
+    person is told; a refusal before that ends nothing."""
+    more = "    alternatives: [mcp__files__write_file]\n" if refused_by == "rest" else "    pre: {file_exists: {path: none}}\n"
+    project.trust(LIES + more + "policy: {session: 4, on_exhausted: stop, quarantine: {after: 2, ticks: 9}}\n")
+    story, told = Story(project, "claude-code"), []
+    story.batch = lambda payload: told.append(batch_of(story, payload))
+    for name in "abcd":
+        story.call(name)
+    *before, last = told
+    assert [each.form for each in before] == ["silent"] * 3
+    assert last.json["continue"] is False and "the loop was ended" in last.notice
+    assert "mcp__notes__save_note" in last.notice
 
 
 def test_waiting_may_be_raised_to_five(project):

@@ -130,11 +130,11 @@ def trial(memory: Memory, call: ToolCall, verdict: Verdict, said: str, text: str
     return Trial(budget, changed(call, mine, earlier, edited), history(counted, earlier))
 
 
-def used_up(memory: Memory, call: ToolCall) -> bool:
-    """Whether the session has spent all its attempts before this call. Raises LedgerError."""
+def used_up(memory: Memory, call: ToolCall, more: int = 0) -> bool:
+    """Whether the session has spent all its attempts before this call, and so many `more`. Raises LedgerError."""
     events = memory.before(call)
     batches = [each.id for each in events if each.event == BATCH]
-    return spent(tries(events), events, batches) >= int(memory.policy.get("session", budgets.SESSION))
+    return spent(tries(events), events, batches) + more >= int(memory.policy.get("session", budgets.SESSION))
 
 
 def of(past: Sequence[Try], identity: str) -> list[Try]:

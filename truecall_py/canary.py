@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import os
 
-from truecall_py import hook, pinning, snapshots, wording
+from truecall_py import hook, pinning, snapshots, trouble_words
 from truecall_py.contract import FILE_NAME
 from truecall_py.harnesses import module
 from truecall_py.registration import quoted
@@ -137,7 +137,7 @@ def trouble(
         return f"the answer is no JSON object: {out[:120].decode('utf-8', 'replace')!r}"
     answer.pop("systemMessage", None)  # for the person alone
     text = max(strings(answer), key=len, default="")
-    if text == wording.DIED:
+    if text == trouble_words.DIED:
         return "truecall's own program did not end well: the interpreter cannot run it"
     if not any(answer == rendered(harness, event, told, text, replace) for replace in (False, True)):
         client = module(harness).REGISTRATION.client

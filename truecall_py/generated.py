@@ -7,7 +7,7 @@ import json
 import os
 import sys
 
-from truecall_py import __version__, checks, codes, harnesses, switch, wording
+from truecall_py import __version__, checks, codes, harnesses, switch, trouble_words
 from truecall_py.hook import SEAL
 from truecall_py.memory import RESTS
 from truecall_py.places import PACKAGE
@@ -104,15 +104,15 @@ PLAIN = """\
 def static_answer(form: str, event: str) -> str:
     """What the launcher prints for a Python that died, in a form that reaches the model."""
     if form == "block":
-        return dumps({"decision": "block", "reason": wording.DIED})
+        return dumps({"decision": "block", "reason": trouble_words.DIED})
     if form == "context":
-        return dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": wording.DIED}})
+        return dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": trouble_words.DIED}})
     if form == "top context":
-        return dumps({"additionalContext": wording.DIED})
+        return dumps({"additionalContext": trouble_words.DIED})
     if form == "append":
-        return dumps({"append": wording.DIED})
+        return dumps({"append": trouble_words.DIED})
     if form == "modification":
-        return dumps({"cancel": False, "contextModification": wording.DIED})
+        return dumps({"cancel": False, "contextModification": trouble_words.DIED})
     raise ValueError(form)
 
 
@@ -156,19 +156,19 @@ def launcher() -> str:
     for name in harnesses.NAMES:
         for event, form in harnesses.module(name).STATIC.items():
             if form == "stop":
-                block = dumps({"decision": "block", "reason": wording.DIED_AT_STOP})
-                notice = dumps({"systemMessage": wording.DIED_AT_STOP})
+                block = dumps({"decision": "block", "reason": trouble_words.DIED_AT_STOP})
+                notice = dumps({"systemMessage": trouble_words.DIED_AT_STOP})
                 cases.append(STOPPED_ONCE.format(patterns=f"{name}:{event}", block=block, notice=notice))
             elif form == "guard":
-                refusal = harnesses.module(name).refuse(event, wording.DIED_BEFORE, ()).stdout
+                refusal = harnesses.module(name).refuse(event, trouble_words.DIED_BEFORE, ()).stdout
                 told = static_answer("context", event)
                 cases.append(BEFORE.format(patterns=f"{name}:{event}", refusal=refusal, answer=told, guards=GUARDS,
                                            off=switch.FILE))  # fmt: skip
             elif form != "exit 2":
                 cases.append(PLAIN.format(patterns=f"{name}:{event}", answer=static_answer(form, event)))
-    if "'" in wording.DIED + wording.DIED_AT_STOP + wording.DIED_BEFORE:
+    if "'" in trouble_words.DIED + trouble_words.DIED_AT_STOP + trouble_words.DIED_BEFORE:
         raise ValueError("a sentence of wording holds a quote and would break the launcher")
-    parts = {"@ONLY@": "".join(only()), "@SEAL@": SEAL, "@CASES@": "\n".join(cases), "@DIED@": wording.DIED}
+    parts = {"@ONLY@": "".join(only()), "@SEAL@": SEAL, "@CASES@": "\n".join(cases), "@DIED@": trouble_words.DIED}
     text = LAUNCHER
     for mark, part in parts.items():
         text = text.replace(mark, part)

@@ -156,18 +156,24 @@ def stopped(harness: ModuleType, stop: Stop, options: Options, ends: float, noti
     return stopping.reply(harness, stop, found, state, session, ends, notices)
 
 
-def noted(harness: ModuleType, event: str, payload: dict[str, Any], options: Options) -> None:
-    """Writes down what is told of no finished call: that a batch ended, that a person is asked."""
+def noted(harness: ModuleType, event: str, payload: dict[str, Any], options: Options) -> Correction | None:
+    """Writes down what is told of no finished call: that a batch ended, that a person is asked. A Correction where a
+    refusal in the batch ends the loop."""
     waits = harness.waits(payload) if hasattr(harness, "waits") else None
     if waits is None and event != "PostToolBatch":
-        return
-    from truecall_py import places, remembering
+        return None
+    from truecall_py import places, signals
 
     state = options.state or places.state()
     if waits is not None:
-        remembering.waiting(state, waits)
-    else:
-        remembering.batch(state, payload)
+        signals.waiting(state, waits)
+        return None
+    last = signals.batch(state, payload)
+    if last is None:
+        return None
+    from truecall_py.wording import loop_ended
+
+    return Correction(loop_ended(last.tool), False, True)
 
 
 def judged_by(
@@ -186,7 +192,7 @@ def judged_by(
             continue
         if source.status == trust.UNTRUSTED:
             if not call.kinds <= LOOKING:
-                from truecall_py.wording import untrusted as words
+                from truecall_py.trouble_words import untrusted as words
 
                 untrusted.append(words(source.path, source.why))
         else:
@@ -268,8 +274,9 @@ def reply_to(options: Options, ends: float) -> Reply:
             return asked(harness, event, announced, options, ends, notices)
         every = calls(harness, payload)
         if not every:
-            noted(harness, event, payload, options)
-            return answer(harness, event, None, None, notices)
+            over = noted(harness, event, payload, options)
+            notices += () if over is None else (over.text,)
+            return answer(harness, event, None, over, notices)
         transcript = payload.get("transcript_path")
         path = transcript if isinstance(transcript, str) else None
         return judged(harness, event, every, options, ends, notices, path)

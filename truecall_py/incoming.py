@@ -127,7 +127,7 @@ def registration(given: str, seen: str) -> tuple[str, ...]:
     if not given or given == seen:
         return ()
     from truecall_py.harnesses import module
-    from truecall_py.wording import disagreement
+    from truecall_py.trouble_words import disagreement
 
     module(given)
     return (disagreement(given, seen),)

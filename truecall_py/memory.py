@@ -270,11 +270,11 @@ class Memory:
 
         return trial(self, call, verdict, said, text)
 
-    def used_up(self, call: ToolCall) -> bool:
-        """Whether the session has no attempts left."""
+    def used_up(self, call: ToolCall, more: int = 0) -> bool:
+        """Whether the session has no attempts left, after so many `more`."""
         from truecall_py.attempts import used_up
 
-        return used_up(self, call)
+        return used_up(self, call, more)
 
     def resting(self) -> dict[str, Rest]:
         """The routes that rest now."""

@@ -33,7 +33,7 @@ def mark(state: str, session: str, path: str, status: str) -> str:
 
 def changed(source: Source, session: str, state: str) -> tuple[str, ...]:
     """The notice of a contract file that is not as it was trusted, once a session."""
-    from truecall_py.wording import changed_notice
+    from truecall_py.trouble_words import changed_notice
 
     told = told_before(state, session, source.path, source.status)
     return () if told else (changed_notice(source.path, source.status, source.why),)
@@ -41,6 +41,6 @@ def changed(source: Source, session: str, state: str) -> tuple[str, ...]:
 
 def unkept(state: str, session: str) -> tuple[str, ...]:
     """The notice of a look before a call that could not be kept, once a session."""
-    from truecall_py.wording import unseen
+    from truecall_py.trouble_words import unseen
 
     return () if told_before(state, session, "snapshots", "forgetful") else (unseen(state),)

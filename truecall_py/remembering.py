@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py.ledger import BATCH, ENDED, LOST, REFUSED, REQUESTED, WAITING, Event, Ledger, LedgerError
+from truecall_py.ledger import ENDED, LOST, REFUSED, REQUESTED, Event, Ledger, LedgerError
 from truecall_py.memory import (
     RESTS,
     TOLD,
@@ -16,7 +16,6 @@ from truecall_py.memory import (
     as_data,
     contract_route,
     filed,
-    identity,
     kept_args,
     phrase,
     rest_of,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 
 EDITING = frozenset(("write", "edit", "delete"))
-IDLE = 3600.0  # seconds after the last lie, when batches need not be counted any more
 
 
 class Remembering:
@@ -129,7 +127,14 @@ class Remembering:
         data = {"args": self.args(), "why": "quarantine", "route": rest.route, "ticks": rest.ticks,
                 "alternatives": list(rest.alternatives), "contract": rest.contract, "found": rest.found}  # fmt: skip
         data |= {"over": True} if rest.over else {}
-        return self.event(REFUSED, REFUTED, data)
+        return self.event(REFUSED, REFUTED, data | self.last(self.ends and self.memory.used_up(self.call, 1)))
+
+    def last(self, over: bool) -> dict[str, Any]:
+        """What a refusal keeps that ends the agent's loop: with its batch of calls (signals.batch), since Claude Code
+        makes a call whose own hook ends the loop."""
+        if over:
+            mark(self.state)  # so that the batch is told of
+        return {"ends": True} if over else {}
 
     def row(self, verdict: Verdict, kind: str) -> dict[str, Any]:
         """A verdict as it is kept: of private calls without what was found."""
@@ -145,6 +150,8 @@ class Remembering:
     def barred(self, verdicts: Sequence[Verdict], trials: dict[int, Trial], orders: dict[int, str]) -> None:
         """Notes that guards kept a call from being made; `trials` and `orders` by the id() of the verdict. A ledger
         that takes nothing is `trouble`: the call is refused all the same."""
+        from truecall_py.policy import HAND_OVER
+
         rows = [{**self.row(each, each.kind), "order": orders[id(each)]} for each in verdicts]
         first = verdicts[0]
         trial = trials.get(id(first))
@@ -154,6 +161,7 @@ class Remembering:
         }  # fmt: skip
         if trial is not None and trial.budget is not None:
             data["attempt"] = trial.budget.attempt
+        data |= self.last(self.ends and HAND_OVER in orders.values())
         try:
             self.ledger.add(self.event(REFUSED, worst([each.state for each in verdicts]), data))
         except LedgerError as error:
@@ -177,26 +185,6 @@ class Remembering:
                 if not isinstance(applications(contract, self.call, world, before=True), str):
                     return awake(rest, resting)
         return None
-
-    def waiting(self) -> None:
-        """Notes that a person is asked to approve; what is asked about stands with the request itself."""
-        self.ledger.add(self.event(WAITING, "", {}, self.call.call_id or self.asked_about()))
-
-    def asked_about(self) -> str:
-        """The id of the call that waits: the last one of this turn with these arguments that was asked for and has
-        not ended; else a name of its own. The question may hold a description that the call does not."""
-        args = {name: value for name, value in self.call.args.items() if name != "description"}
-        plain = ToolCall(**{**self.call.__dict__, "args": args})
-        mine = {identity(each, self.memory.key) for each in (self.call, plain)}
-        turn, events = turn_of(self.call), self.memory.events
-        over = {each.call for each in events if each.event in (ENDED, REFUSED)}
-        waits = {each.call for each in events if each.event == WAITING}
-        asked = [
-            each.call for each in reversed(events)
-            if each.event == REQUESTED and each.turn == turn and each.identity in mine and each.call not in over
-        ]  # fmt: skip
-        # One that waits already is asked about by a second copy of this hook.
-        return next((each for each in asked if each not in waits), next(iter(asked), f"{turn} {min(mine)}"))
 
     def trials(self, verdicts: Sequence[Verdict], said: str, text: str) -> dict[int, Trial]:
         """Where each refuted verdict stands, by its place in `verdicts`; none where the ledger cannot say it."""
@@ -320,38 +308,8 @@ def opened(
 def complaint(state: str, call: ToolCall, error: LedgerError) -> tuple[str, ...]:
     """The notice of a ledger that cannot be used, once a session."""
     from truecall_py.notices import told_before
-    from truecall_py.wording import forgetful, lost_memory
+    from truecall_py.trouble_words import forgetful, lost_memory
 
     if isinstance(error, LedgerLost):
         return () if told_before(state, call.session, call.turn, "lost") else (lost_memory(error.what),)
     return () if told_before(state, call.session, "ledger", "forgetful") else (forgetful(error.what),)
-
-
-def waiting(state: str, call: ToolCall) -> None:
-    """Notes that a person is asked to approve a call. A ledger that takes nothing is told of at the next call."""
-    if not call.session:
-        return
-    try:
-        Remembering(state, call, {}).waiting()
-    except LedgerError:
-        return
-
-
-def batch(state: str, payload: dict[str, Any]) -> None:
-    """Notes one tick, as Claude Code's PostToolBatch tells it. A ledger that takes nothing is told of at the next
-    call."""
-    session, told = str(payload.get("session_id", "")), payload.get("tool_calls")
-    rows = told if isinstance(told, list) else []
-    calls = [str(each.get("tool_use_id", "")) for each in rows if isinstance(each, dict)]
-    at = time.time()
-    name = f"batch {(calls[0] if calls else '') or f'{at:.6f}'}"
-    turn, path = str(payload.get("prompt_id", "")), os.path.join(state, RESTS)
-    if not session:
-        return
-    try:
-        event = Event(session, name, BATCH, at, "claude-code", turn, data={"calls": calls[:50]})
-        Ledger(state, create=False).add(event)
-        if os.stat(path).st_mtime < at - IDLE:
-            os.unlink(path)
-    except (LedgerError, OSError):
-        return

@@ -19,7 +19,7 @@ def answer(options: Options, why: str, do: str = "", harness: ModuleType | None 
     """The answer where nothing could be judged: in the dialect of the harness that is known, else in the one
     that most understand."""
     from truecall_py.harnesses import NAMES, module
-    from truecall_py.wording import unreadable
+    from truecall_py.trouble_words import unreadable
 
     if options.stop is not None:
         return at_stop(module(options.stop.harness), options.stop.event, options.stop.active, why)

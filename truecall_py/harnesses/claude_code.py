@@ -267,12 +267,12 @@ def render(event: str, call: ToolCall | None, correction: Correction | None, not
     answer: dict[str, Any] = {}
     if notices:
         answer["systemMessage"] = "\n".join(notices)
-    if correction is not None and event == "PostToolBatch":
-        # Here a block would end the turn, told to nobody.
-        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": correction.text}
-    elif correction is not None and correction.ends:
+    if correction is not None and correction.ends:
         answer["continue"] = False  # the reason is lost with it: the person reads the notice
         answer["stopReason"] = correction.text
+    elif correction is not None and event == "PostToolBatch":
+        # Here a block would end the turn, told to nobody.
+        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": correction.text}
     elif correction is not None:
         answer["decision"] = "block"
         answer["reason"] = correction.text
