@@ -49,10 +49,9 @@ def calls(harness: ModuleType, payload: dict[str, Any]) -> tuple[ToolCall, ...]:
 
 def judged(
     harness: ModuleType, event: str, every: tuple[ToolCall, ...], options: Options, ends: float,
-    notices: tuple[str, ...], transcript: str | None,
+    notices: tuple[str, ...],
 ) -> Reply:  # fmt: skip
-    """The reply to the calls of one event: every contract that counts is asked about each. `transcript` is the file
-    that may say of the session's work in the background that it has ended."""
+    """The reply to the calls of one event: every contract that counts is asked about each."""
     from truecall_py import places, trust
 
     state = options.state or places.state()
@@ -60,7 +59,7 @@ def judged(
     found = trust.sources(session, state, places.user_file(), options.contracts)
     corrections = []
     for call in every:
-        correction, notices = judged_by(found, call, state, session, ends, notices, transcript)
+        correction, notices = judged_by(found, call, state, session, ends, notices, options.transcript)
         corrections.append(correction)
         if event == "PostToolBatch" and any(source.guards(call) for source in found):
             from truecall_py.guarding import helped
@@ -69,7 +68,7 @@ def judged(
         if call.tool in getattr(harness, "WATCHES", ()) or os.path.exists(places.runs(state, call.session)):
             from truecall_py.settling import told_of
 
-            corrections += told_of(harness, call, found, state, session, ends, transcript)
+            corrections += told_of(harness, call, found, state, session, ends, options.transcript)
     correction = corrections[0]
     if len(corrections) > 1:
         from truecall_py.wording import joined
@@ -260,6 +259,8 @@ def reply_to(options: Options, ends: float) -> Reply:
         payload = decode(data)
         del data
         harness = adapter(payload)
+        path = payload.get("transcript_path")
+        options.transcript = path if isinstance(path, str) and path else None
         notices = registration(options.harness, harness.NAME)
         event = str(payload.get("hook_event_name") or options.event)
         if options.off():
@@ -270,16 +271,13 @@ def reply_to(options: Options, ends: float) -> Reply:
         announced = harness.announced(payload) if hasattr(harness, "announced") else None
         if announced is not None:
             options.announced = announced
-            options.transcript = str(payload.get("transcript_path") or "") or None
             return asked(harness, event, announced, options, ends, notices)
         every = calls(harness, payload)
         if not every:
             over = noted(harness, event, payload, options)
             notices += () if over is None else (over.text,)
             return answer(harness, event, None, over, notices)
-        transcript = payload.get("transcript_path")
-        path = transcript if isinstance(transcript, str) else None
-        return judged(harness, event, every, options, ends, notices, path)
+        return judged(harness, event, every, options, ends, notices)
     except TruecallError as error:
         where = f"{error.where}: " if error.where else ""
         return loud(options, f"{where}{error.what}", error.do, harness)

@@ -30,7 +30,7 @@ class Options:
         self.state = ""
         self.deadline = 0.0
         self.stop: Stop | None = None  # filled in where the payload tells of an agent that wants to stop
-        self.transcript: str | None = None  # the session's, where the payload names one
+        self.transcript: str | None = None  # the client's own record of the session, where the payload names one
         self.announced: ToolCall | None = None  # filled in where it tells of a call that is about to be made
         self.wrong = ""
         self.active: bool | None = None  # what the bytes of an unread payload say of stop_hook_active (None: nothing)
