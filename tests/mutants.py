@@ -482,6 +482,8 @@ MUTANTS = (
            'if found.collected < 0:', "tests/test_check_tests.py"),
     Mutant("tests: a document type is read", P + "checks/junit.py", "    parser.StartDoctypeDeclHandler = reader.refuse\n    parser.EntityDeclHandler = reader.refuse\n",
            "", "tests/test_check_tests.py"),
+    Mutant("tests: a killed run is covered by the one before", P + "checks/summaries.py",
+           "    if not found or not why:\n", "    if True:\n", "tests/test_check_tests.py"),
     Mutant("tests: a claim is evidence", P + "checks/tests.py", 'if params.get("accept") != "output":', "if False:",
            "tests/test_check_tests.py"),
     Mutant("snapshot: the second look takes the place of the first", P + "snapshots.py",

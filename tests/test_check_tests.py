@@ -240,6 +240,42 @@ def test_a_claim_that_is_taken_needs_an_exit_code_and_no_failure_before_it():
     assert say("3 skipped in 0.1s", accept="output").state == UNVERIFIED
 
 
+CARGO = "running 3 tests\n\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n"
+SESSION = "======= test session starts =======\ncollected 4 items\n\n"
+JEST = "PASS a.test.js\nTest Suites: 1 passed, 1 total\nTests:       4 passed, 4 total\n"
+VITEST = " RUN  v1.6.0 /app\n\n Test Files  1 passed (1)\n      Tests  3 passed (3)\n"
+GO = "=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \tx/a\t0.01s\n"
+
+
+@pytest.mark.parametrize(("runner", "whole", "rest"), [
+    ("pytest", SESSION + "=== 4 passed in 0.10s ===\n", SESSION + "b.py ..."),
+    ("pytest", "4 passed in 0.10s\n", "bash: line 1:  4711 Killed                  pytest -q b\n"),
+    ("jest", JEST, "PASS b.test.js\n"),
+    ("vitest", VITEST, " RUN  v1.6.0 /other\n"),
+    ("vitest", VITEST, "     Errors  1 error\n   Start at  10:00:00\n"),
+    ("go", GO, "=== RUN   TestB\n"),
+    ("go", GO, "panic: boom\n\ngoroutine 1 [running]:\n"),
+    ("go", GO, "signal: killed\n"),
+    ("cargo", CARGO, "     Running tests/b.rs\n\nrunning 5 tests\ntest x ... ok\n"),
+])  # fmt: skip
+def test_a_run_that_was_killed_after_another_ended_well_is_no_success(runner, whole, rest):
+    """A run that begins below the last summary, and errors outside of the tests, are a doubt: a pipe ends with 0 all
+    the same. What comes to its end, twice as well, is believed as before, and so is what watches afterwards."""
+    ended = {"output": runner, "accept": "output"}
+    for text in (whole, whole + whole, whole + "\n PASS  Waiting for file changes...\n"):
+        assert say(text, **ended).state == VERIFIED, text
+    found = say(whole + rest, **ended)
+    assert (found.state, found.cause) == (UNVERIFIED, "tool")
+    if "Errors" not in rest:
+        assert say(whole + rest + whole, **ended).state == (UNVERIFIED if runner == "cargo" else VERIFIED)
+
+
+def test_a_killed_run_does_not_hide_that_another_ran_nothing():
+    """No test in the last run that came to its end is still refuted."""
+    assert say(SESSION + "=== no tests ran in 0.01s ===\n").state == REFUTED
+    assert summaries.results("cargo", "error: 2 targets failed:\n" + CARGO)[0].failed == 1
+
+
 def test_a_long_output_is_read_in_time():
     """Every pattern is linear."""
     began = time.monotonic()

@@ -17,6 +17,13 @@ COLOUR = r"\x1b\[[0-9;]*[A-Za-z]"
 # What pytest prints where it ends otherwise than with the results of its tests.
 BROKEN_OFF = r"INTERNALERROR>|Fatal Python error|Segmentation fault|!{4,} (?!stopping after)"
 REFUSED = r"ERROR: "  # a run with wrong options has no summary; before one, it is another program's word
+# What begins a run, or says that one was killed. After the last summary it is of a run that never came to its end.
+BEGUN = {
+    "pytest": r"=+ test session starts =+|(?:.{0,200}: line \d+: +\d+ +)?(?:Killed|Terminated)\b",
+    "javascript": r"\s*(?:PASS|FAIL|RUNS?) +(?!Waiting|Tests failed)\S",  # but for vitest, which watches afterwards
+    "go": r"=== RUN |panic: |signal: ",
+    "cargo": r"running \d+ tests?$",
+}
 WORDS = {
     "failed": ("failed", "error", "errors", "failures"),
     "skipped": ("skipped", "todo", "ignored", "deselected", "xfailed"),
@@ -49,27 +56,41 @@ def summed(line: str) -> Results:
     return Results(sum(found.values()), found["failed"], found["skipped"])
 
 
+def doubted(found: list[Results], why: str) -> list[Results]:
+    """The same runs, the last of them with a doubt where there is one."""
+    if not found or not why:
+        return found
+    last = found[-1]
+    return [*found[:-1], Results(last.collected, last.failed, last.skipped, last.names, why)]
+
+
+def unended(runner: str, line: str) -> str:
+    """The doubt about an output in which a run begins with this line; "" where none does."""
+    import re
+
+    return f"a run after it has no summary: {line.strip()[:120]}" if re.match(BEGUN[runner], line) else ""
+
+
 def pytest(lines: list[str]) -> list[Results]:
     """A run that broke off, before its summary or after it, leaves a doubt about the last one."""
     import re
 
     found: list[Results] = []
-    broken = refused = ""
+    broken = refused = begun = ""
     for line in lines:
         plain = line.strip().strip("=").strip()
         if re.match(BROKEN_OFF, line):
             broken = f"pytest broke off: {line.strip()[:120]}"
         elif re.match(REFUSED, line):
             refused = f"pytest did not run again: {line.strip()[:120]}"
+        begun = unended("pytest", line) or begun
         if re.match(r"no tests (ran|collected)\b.*\bin [\d.]+s", plain):
             found.append(NOTHING)
+            begun = ""
         elif re.match(r"\d+ [a-z]+\b.* in [\d.]+s( \([\d:., a-z]+\))?$", plain):
             found.append(summed(plain))
-            refused = ""
-    if found and (broken or refused):
-        last = found.pop()
-        found.append(Results(last.collected, last.failed, last.skipped, last.names, broken or refused))
-    return found
+            refused = begun = ""
+    return doubted(found, broken or refused or begun)
 
 
 def unittest(lines: list[str]) -> list[Results]:
@@ -99,15 +120,19 @@ def of_unittest(collected: int, ended: Match[str]) -> Results:
 
 
 def javascript(lines: list[str]) -> list[Results]:
-    """jest (`Tests:  1 failed, 2 passed, 3 total`) and vitest (`Tests  1 failed | 2 passed (3)`)."""
+    """jest (`Tests:  1 failed, 2 passed, 3 total`) and vitest (`Tests  1 failed | 2 passed (3)`), which says below it
+    what went wrong outside of a test (`Errors  1 error`)."""
     import re
 
     found: list[Results] = []
     broken = 0
+    doubt = ""
     for line in lines:
         plain = line.strip()
+        doubt = unended("javascript", line) or doubt
         if re.match(r"No tests? (files )?found", plain):
             found.append(NOTHING)
+            doubt = ""
         elif re.match(r"(Test Suites:|Test Files) ", plain):
             broken = counted(plain)["failed"]  # a file that cannot be loaded has no failing test
         elif re.match(r"Tests:? +(\d|no tests)", plain):
@@ -115,7 +140,10 @@ def javascript(lines: list[str]) -> list[Results]:
             failed = max(run.failed, broken)
             found.append(Results(max(run.collected, failed), failed, run.skipped))
             broken = 0
-    return found
+            doubt = ""
+        elif re.match(r"(Type )?Errors +[1-9]\d* errors?$", plain):
+            doubt = f"and it says {' '.join(plain.split())} outside of the tests"
+    return doubted(found, doubt)
 
 
 def cargo(lines: list[str]) -> list[Results]:
@@ -123,11 +151,14 @@ def cargo(lines: list[str]) -> list[Results]:
     import re
 
     runs = [summed(line) for line in lines if re.match(r"test result: (ok|FAILED)\. \d", line.strip())]
-    broken = any(re.match(r"error(\[E\d+\])?: (could not compile|test failed)", line) for line in lines)
+    error = r"error(\[E\d+\])?: (could not compile|test failed|\d+ targets? failed)"
+    broken = any(re.match(error, line) for line in lines)
     if not runs and not broken:
         return []
     failed = max(sum(run.failed for run in runs), int(broken))
-    return [Results(max(sum(run.collected for run in runs), failed), failed, sum(run.skipped for run in runs))]
+    begun = [why for why in (unended("cargo", line.strip()) for line in lines) if why]
+    found = [Results(max(sum(run.collected for run in runs), failed), failed, sum(run.skipped for run in runs))]
+    return doubted(found, begun[-1] if len(begun) > len(runs) else "")
 
 
 def go(lines: list[str]) -> list[Results]:
@@ -142,7 +173,11 @@ def go(lines: list[str]) -> list[Results]:
     passed = passed or sum(1 for line in packages if line not in empty)
     if not (failed or passed or skipped or packages or empty):
         return []
-    return [Results(failed + passed + skipped, failed, skipped)]
+    begun = ""
+    for line in lines:
+        ended = re.match(r"\s*--- |(?:ok|FAIL|PASS|\?)\s|(?:FAIL|PASS)$", line)
+        begun = "" if ended else unended("go", line) or begun
+    return doubted([Results(failed + passed + skipped, failed, skipped)], begun)
 
 
 READERS = {
