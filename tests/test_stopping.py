@@ -531,13 +531,26 @@ def claude(project, name, **block):
 
 
 def test_a_call_that_was_denied_holds_nobody(project):
-    """Claude Code tells no hook of the end of a call that the person refused."""
+    """Claude Code tells no hook of the end of a call that the person refused; its transcript does."""
     project.trust(TWO)
     turn = Turn(project)
     turn.asked(turn.note())
-    assert silent(turn.stop())
     denied = claude(project, "toolu_01", content="The user doesn't want to proceed", is_error=True)
     assert silent(turn.stop(transcript_path=denied))
+
+
+def test_a_call_whose_end_nobody_can_tell_holds_once(project):
+    """The hook after it was killed, and there is no transcript: whether the call ended nobody knows, which is no pass.
+    A contract that only observes holds nobody."""
+    project.trust(TWO)
+    turn = Turn(project)
+    turn.asked(turn.note())
+    assert "no transcript could be read" in reason(turn.stop())
+    assert turn.stop(active=True).form == "notice"
+    project.trust(TWO + "    mode: observe\n")
+    turn.name = "turn-2"
+    turn.asked(turn.note())
+    assert silent(turn.stop())
 
 
 def test_a_success_of_which_no_hook_was_told_is_not_one(project):

@@ -100,6 +100,15 @@ def fates(path: str | None, calls: Iterable[str], world: World) -> dict[str, Fat
     return found
 
 
+def readable(path: str | None) -> bool:
+    """Whether there is a transcript that can be read, so that what it does not tell says something."""
+    try:
+        os.close(os.open(path or "", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def ended_before(path: str | None, call: str, at: float, world: World) -> bool:
     """Whether the transcript at `path` says that a call had ended before `at`, in seconds since the epoch. A success
     that Claude Code tells is no such word: the work may go on in the background."""

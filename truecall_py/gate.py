@@ -119,8 +119,9 @@ class Gate(Judge):
             elif fate is not None and fate.said != FAILURE:
                 lost += unknown(event, about, NO_END)
             elif fate is None and event.data.get("untold"):
-                why = "no hook was told how the call ended, and the transcript does not say it"
-                lost += unknown(event, about, why)
+                lost += unknown(event, about, f"{NO_END}, and the transcript does not say it")
+            elif fate is None and not fates.readable(self.stop.transcript):
+                lost += unknown(event, about, f"{NO_END}, and no transcript could be read")
             # else: it was refused or failed, and that was told; or Claude Code's user denied it.
         if ended:
             self.read()

@@ -2,7 +2,8 @@
 and verdicts into events and events into facts; words nothing, and never judges the world.
 
 What an event keeps in `data` beside its columns (everything from a call masked and cut):
-  requested  args, cwd, contracts, untold (the ids of those that name it; whether its end may be told to nobody)
+  requested  args, cwd, contracts, observing, untold (the ids of those that name it, and of those of them that only
+             observe; whether its end may be told to nobody)
   waiting    args                        (Codex' PermissionRequest, without an id: joined by turn and arguments)
   refused    why (quarantine | guard), route, ticks, alternatives, contract, found; of a guard: verdicts, attempt,
              kind, order, cwd

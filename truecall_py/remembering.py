@@ -117,7 +117,9 @@ class Remembering:
     def asked_for(self, contracts: Sequence[Contract], untold: bool) -> Event:
         data: dict[str, Any] = {"args": self.args(), "cwd": self.call.cwd}
         if contracts:
-            data["contracts"] = [contract.id for contract in contracts]
+            data["contracts"] = [each.id for each in contracts]
+            if observing := [each.id for each in contracts if each.plain.get("mode") == "observe"]:
+                data["observing"] = observing
         if untold:
             data["untold"] = True
         data |= {name: kept for name, kept in (("observed", self.observed), ("met", self.met)) if kept}

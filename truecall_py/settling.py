@@ -65,12 +65,14 @@ class Judge:
         return again(self.state, contracts, call, made, self.folder)
 
     def about(self, event: Event, kept: Kept | None) -> list[str]:
-        """The contracts that may be about a call of whose end nobody knows: of all that name its tool, those that
-        what was told before it does not rule out."""
+        """The contracts that may be about a call of whose end nobody knows: of all that name its tool and do more
+        than observe, those that what was told before it does not rule out."""
         if kept is None:
-            return [str(each) for each in event.data.get("contracts", ())]
+            observing = event.data.get("observing", ())
+            return [str(each) for each in event.data.get("contracts", ()) if each not in observing]
         call, moment = kept.guarded(), Moment(self.ends, kept.at, self.folder)
-        return [each.id for each in named(self.found, kept.call) if applies(each, call, moment, before=True)]
+        mine = [each for each in named(self.found, kept.call) if each.plain.get("mode") != "observe"]
+        return [each.id for each in mine if applies(each, call, moment, before=True)]
 
     def rows(self, made: Sequence[Verdict], event: Event) -> list[dict[str, Any]]:
         """Verdicts on the call of an event as the ledger keeps them."""
