@@ -22,7 +22,8 @@ FIELDS = (
     field("text", "text", "The SQL.", required=True, templated=True),
     field("sweeping", "choice", "refused: no DELETE or UPDATE that certainly reaches every row of its table.",
           choices=("refused",)),
-    field("only", "texts", "The kinds of statements that it may hold, by their first word, e.g. select."),
+    field("only", "texts", "The kinds of statements that it may hold, by their first word, e.g. select; with `into` "
+          "a SELECT may also make a table or a file."),
 )  # fmt: skip
 ASSERTS = ("sweeping", "only")
 EXAMPLES = (

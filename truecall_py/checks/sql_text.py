@@ -13,6 +13,10 @@ UNDOES = ("ROLLBACK", "ABORT")
 # What may stand between DELETE and FROM, or behind UPDATE.
 HASTE = ("LOW_PRIORITY", "QUICK", "IGNORE")
 EXPLAINS = ("EXPLAIN", "DESCRIBE", "DESC", "ANALYZE", "PROFILE")
+# Behind a word of CHANGES: then it is a function or the name of a column.
+NO_STATEMENT = ("?", "(", ")")
+READS = ("SELECT", "VALUES", "TABLE", "WITH", "(")
+CHANGES_INTO = frozenset(("INSERT", "MERGE", "REPLACE"))
 # What makes rows fewer without a WHERE, in one dialect or another.
 BOUNDED = ("WHERE", "LIMIT", "JOIN", "TOP", "FETCH", "CURRENT")
 # A body of statements follows, which is not run now or not for certain.
@@ -39,7 +43,7 @@ def statements(text: str) -> list[Statement]:
     found: list[Statement] = []
     words: list[str] = []
     plain: list[str] = []
-    at = 0
+    at = named = 0
     while at < len(text):
         char = text[at]
         if char.isspace():
@@ -71,6 +75,11 @@ def statements(text: str) -> list[Statement]:
             words.append(text[at:end].upper())
             plain.append(text[at:end])
             at = end
+        elif char == "[":
+            named = named if at < named else bracket(text, at)
+            words.append("?")
+            plain.append(char)
+            at += 1
         elif char == ";":
             found.append(Statement(tuple(words), "".join(plain)))
             words, plain = [], []
@@ -105,6 +114,19 @@ def quote_end(text: str, at: int) -> int:
         here = end + 2
 
 
+def bracket(text: str, at: int) -> int:
+    """Where the name that `[` begins (some databases quote with brackets) would end: at the end of the text where it
+    does not. Raises Unsure where in it something stands that others read: a quote that it would cut, a comment, the
+    end of a statement."""
+    end = text.find("]", at)
+    while end >= 0 and text[end + 1 : end + 2] == "]":
+        end = text.find("]", end + 2)
+    inside = text[at + 1 : end] if end >= 0 else ""
+    if any(inside.count(quote) % 2 for quote in "'\"`") or any(sign in inside for sign in (";", "--", "/*")):
+        raise Unsure("a bracket, in which some databases read a name")
+    return end if end >= 0 else len(text)
+
+
 def dollar_end(text: str, at: int) -> int:
     """Where a text in dollar quotes (`$$`, `$tag$`) ends, 0 where none begins. Raises Unsure."""
     end = text.find("$", at + 1)
@@ -118,22 +140,83 @@ def dollar_end(text: str, at: int) -> int:
 
 
 def kinds(statement: Statement) -> set[str]:
-    """What a statement does, by its words: of WITH what follows it, with what it changes on the way; EXPLAIN ANALYZE
-    does what it explains. Raises Unsure."""
-    words = statement.words
+    """What a statement does, by its words: of WITH what follows it; besides, whatever is changed on the way, in a
+    WITH or in parentheses; INTO where a SELECT makes a table or a file of what it finds; EXPLAIN ANALYZE does what
+    it explains. Raises Unsure."""
+    return does(statement.words)
+
+
+def does(words: tuple[str, ...]) -> set[str]:
+    """The kinds of the statement that these words are, or begin."""
     first = words[0]
-    if first in BLOCKS or (first in ("BEGIN", "CREATE", "ALTER") and any(word in BODIES for word in words)):
+    if (first in BLOCKS and first != "COPY") or bodies(words):
         raise Unsure("a body of statements")
-    if first == "WITH":
-        main = next((word for word in outer(words) if word in DML), "")
-        if not main:
-            raise Unsure("a WITH without a statement")
-        return {main, *(part[0] for part in groups(words) if part and part[0] in CHANGES)}
     if first in EXPLAINS:
-        return {"EXPLAIN", *(word for word in words if word in CHANGES and "ANALYZE" in words)}
-    if first == "(":
-        return {next((word for word in words if word != "("), "")}
-    return {first}
+        return explained(words)
+    begun = [at + 1 for at, word in enumerate(words) if word == "("]
+    found = {words[at] for at in begun if words[at] in CHANGES and words[at + 1] not in NO_STATEMENT}
+    for at in begun:
+        found |= {word for word in mains(words, at) if word in CHANGES} if words[at] == "WITH" else set()
+    if first in READS and any(
+        word == "INTO" and not CHANGES_INTO.intersection(words[max(at - 3, 0) : at]) for at, word in enumerate(words)
+    ):
+        found.add("INTO")
+    start = next((at for at, word in enumerate(words) if word != "("), 0)
+    return found | (mains(words, start) if words[start] == "WITH" else {words[start]})
+
+
+def explained(words: tuple[str, ...]) -> set[str]:
+    """What EXPLAIN does, and what it runs for it: ANALYZE alone does so in MariaDB."""
+    told = words[0] if words[0] == "ANALYZE" else "EXPLAIN"
+    at = 1
+    if words[1:2] == ("(",):
+        at = closing(words, 1)
+    while at < len(words) and words[at] not in (*DML, "WITH", "(", "CREATE", "REFRESH", "EXECUTE", "DECLARE", "COPY"):
+        at += 1
+    head = words[:at]
+    asked = [head[place + 1 : place + 2] for place, word in enumerate(head) if word in ("ANALYZE", "ANALYSE")]
+    planned = all(value in (("OFF",), ("FALSE",)) for value in asked)  # also where none is there
+    if at == len(words) or head[:2] == ("ANALYZE", "TABLE") or planned:
+        return {told}
+    return {told, *(does(words[at:]) - set(READS))}
+
+
+def mains(words: tuple[str, ...], start: int) -> set[str]:
+    """What follows the names of the WITH at `start`. Where that cannot be told, every word that it could be. Raises
+    Unsure."""
+    at = start + (2 if words[start + 1 : start + 2] == ("RECURSIVE",) else 1)
+    while at < len(words):
+        at += 1  # the name
+        if words[at : at + 1] == ("(",):
+            at = closing(words, at)
+        if words[at : at + 1] == ("AS",):
+            at += 1
+            while words[at : at + 1] in (("NOT",), ("MATERIALIZED",)):
+                at += 1
+            if words[at : at + 1] != ("(",):
+                break
+            at = closing(words, at)
+        if words[at : at + 1] != ("?",):  # a comma, before the next name
+            break
+        at += 1
+    if at < len(words) and words[at - 1] == ")" and words[at] in (*DML, "("):
+        while words[at] == "(":
+            at += 1
+        return {words[at] if words[at] in DML else "SELECT"}  # a WITH in it is looked at for itself
+    found = {word for word in outer(words[start : closing(words, start, 1)]) if word in DML}
+    if not found:
+        raise Unsure("a WITH without a statement")
+    return found
+
+
+def closing(words: tuple[str, ...], at: int, depth: int = 0) -> int:
+    """The place behind the parenthesis that closes the one at `at`, or with a depth of 1 the one around it; the words
+    are balanced."""
+    for place in range(at, len(words)):
+        depth += {"(": 1, ")": -1}.get(words[place], 0)
+        if depth == 0:
+            return place + 1
+    return len(words)
 
 
 def sweeping(text: str) -> list[str]:
@@ -161,15 +244,15 @@ def bodies(words: tuple[str, ...]) -> bool:
     """Whether statements follow that belong to this one."""
     if words[0] in ("CREATE", "ALTER") and any(word in BODIES for word in words):
         return True
-    return words[0] == "BEGIN" and words[1:2] not in ((), ("TRANSACTION",), ("WORK",), ("IMMEDIATE",), ("EXCLUSIVE",),
-                                                      ("DEFERRED",), ("TRAN",))  # fmt: skip
+    begun = ("TRANSACTION", "WORK", "IMMEDIATE", "EXCLUSIVE", "DEFERRED", "TRAN", "ISOLATION", "READ")
+    return words[0] == "BEGIN" and words[1:2] != () and words[1] not in begun
 
 
 def parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     """What of a statement may sweep: itself, of a WITH what it does in the end and on the way, of EXPLAIN ANALYZE
     what it explains."""
     if words[:2] in (("EXPLAIN", "ANALYZE"), ("EXPLAIN", "ANALYSE")):
-        return parts(words[3 if words[2:3] == ("VERBOSE",) else 2 :])
+        words = words[3 if words[2:3] == ("VERBOSE",) else 2 :]
     if not words:
         return []
     if words[0] in SWEEPS:
