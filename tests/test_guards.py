@@ -9,9 +9,10 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+import yaml
 from conftest import ROOT, SESSION
 
-from truecall_py import budgets, guarding, pinning
+from truecall_py import budgets, guarding, pinning, regex
 from truecall_py.checks import NAMES, STAGE, STAGES
 from truecall_py.types import UNVERIFIED, Outcome
 
@@ -915,3 +916,26 @@ def test_many_guards_are_one_bounded_answer(project):
     project.trust("version: 1\ncontracts:\n" + many)
     text = reason(Asker(project, "claude-code").note(title="a", body="x" * 5000))
     assert len(text.encode()) < 9000 and "Not met either: " in text and text.count("NOT MADE") > 1
+
+
+# -- the pack ------------------------------------------------------------------------------------------------
+
+
+def patterns(value):
+    """Every regular expression in a piece of a contract."""
+    if isinstance(value, list):
+        return [found for each in value for found in patterns(each)]
+    if not isinstance(value, dict):
+        return []
+    return [each for each in [value.get("matches")] if each] + patterns(list(value.values()))
+
+
+@pytest.mark.parametrize("piece", ["git switch ", "switch ", "git branch-", "git ", "branch --list ", ":", "heads/", " "])
+def test_no_length_of_a_command_keeps_a_pattern_from_ending(piece):
+    """A megabyte of the words that it looks for: a pattern that reads them once for each of them needs hours, is
+    broken off, and what it guards would be refused for it."""
+    with open(os.path.join(ROOT, "contracts", "guards.yaml"), encoding="utf-8") as file:
+        found = patterns(yaml.safe_load(file))
+    assert len(found) > 5
+    for pattern in found:
+        regex.search(pattern, "git " + piece * ((1 << 20) // len(piece)), 60)
