@@ -39,6 +39,11 @@ GIT = [
     (COMMIT, "git reset --hard origin/main", "git reset --hard a1b2c3d", "guard-branch-reset"),
     (COMMIT, "git reset HEAD a", "git reset -q --hard work", "guard-branch-reset"),
     (COMMIT, "echo 'git push origin main' >> notes.md", "git push origin main >> notes.md", "guard-branch-push-ref"),
+    (WORK, "(git add -A; git commit -qm two)", f"@{COMMIT}", "guard-branch-commit"),
+    (WORK, "{ git push; } &", f"@{COMMIT}", "guard-branch-push"),
+    (COMMIT, "(cd \"$D\" && git push origin work)", "(cd \"$D\" && git push origin main)", "guard-branch-push-ref"),
+    (COMMIT, "true || { git push origin main; }", "! exec git push origin main", "guard-branch-push-ref"),
+    (COMMIT, "cd \"$D\" && git commit -m two", "nohup git commit -m two &", "guard-branch-commit"),
     (COMMIT, "git log main..origin/main; git fetch origin main; git diff main", "git fetch; git push origin main", "guard-branch-push-ref"),
 ]  # fmt: skip
 TABLES = ("users", "public.orders", '"Line Items"', "t1", "audit_log")

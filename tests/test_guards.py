@@ -387,6 +387,50 @@ def test_what_comes_after_it_takes_nothing_back(project, harness, after):
     assert asker.answer(project.bash(f"rm -rf x{after if 'data' not in after else ''}", harness)).form == "silent"
 
 
+RUN = [
+    "(rm -rf data)", "{ rm -rf data; }", "! rm -rf data", "rm -rf data &", "exec rm -rf data", "exec -c env A=1 rm data",
+    "command rm -rf data", "env A=1 rm -rf data", "env -u A rm data", "A=1 rm -rf data", "time rm -rf data",
+    "nohup rm -rf data > log 2>&1 &", "(cd x; rm -rf data)", "{ (rm -rf data) & }; wait", "true && (true; rm data)",
+    'cd "$D" && rm -rf data', "cd x; rm -rf data", "(false || true; rm data) | cat", "(rm -rf data) || true",
+    "{\n  rm -rf data\n}", "((1)); (rm data)", "(true || false) && rm data",
+]
+NOT_RUN = [
+    "true || (rm -rf data)", "true || { rm -rf data; }", "if test -d x; then (rm -rf data); fi", "f() { rm -rf data; }",
+    "(true || rm -rf data)", "(true || { true; rm -rf data; })", "for a in $B; do rm -rf data; done", "true || ! rm data",
+    "while read a; do { rm -rf data; }; done", "case $A in a) rm -rf data;; esac", "exit 0; (rm -rf data)",
+    "echo '(rm -rf data)'", "rm() { :; }; (rm data)", "(exec; rm -rf data)", "echo $(rm -rf data)", "exec > log",
+    "f() (rm data)", "true || (true; (rm data))", "(if true; then rm data; fi)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", RUN)
+def test_what_a_command_stands_in_hides_it_from_no_guard(project, line):
+    """A subshell, a group, the background, `!`, exec and the like change nothing about what is run; where the rule asks
+    for no folder, neither does one that is not known."""
+    project.trust(LINE)
+    assert '"data" is given' in Asker(project, "claude-code").refusal(project.bash(line))
+
+
+@pytest.mark.parametrize("line", NOT_RUN)
+def test_what_may_not_be_run_is_let_through(project, line):
+    """Behind `||`, in a branch, a loop, a function or a substitution nothing is certain to be run."""
+    project.trust(LINE)
+    assert Asker(project, "claude-code").answer(project.bash(line)).form == "silent"
+
+
+@pytest.mark.parametrize(("line", "refused"), [
+    ('cd "$D" && rm data', False), ("(cd x && rm data)", False), ('cd "$D"; rm /data', False), ("(rm data)", True),
+    ("{ rm data; } &", True), ("cd x && rm data", False), ("(true; rm data)", True), ("cd .. && (rm data)", False),
+])  # fmt: skip
+def test_a_rule_about_a_place_needs_to_know_it(project, line, refused):
+    """Where the folder of a command is not certain, a guard that looks into it keeps nobody from right work."""
+    project.trust(LINE.replace('given: {value: "{{match.path}}", is: {not_equals: data}}',
+                               'file_absent: {path: "{{match.path}}"}'))  # fmt: skip
+    project.write("data", "x")
+    answer = Asker(project, "claude-code").answer(project.bash(line))
+    assert ("NOT MADE" in reason(answer)) if refused else answer.form == "silent"
+
+
 def test_a_file_that_is_to_be_made_lies_inside_already(project):
     """A Write of a new file is judged by where it will be, also by way of links, and of folders that are not there yet."""
     project.trust('version: 1\ncontracts:\n  - id: inside\n    kind: write\n'

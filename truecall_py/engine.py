@@ -3,6 +3,8 @@ is decided; never speaks to anybody and never decides how a verdict is delivered
 
 from __future__ import annotations
 
+from truecall_py.checks import STAGE, STRUCTURE
+from truecall_py.contract import COMBINATORS
 from truecall_py.errors import Unverified
 from truecall_py.facts import Facts, reported
 from truecall_py.looks import about, broken, brought, untouched, vacuous, watched, worst
@@ -62,8 +64,9 @@ class Application:
 
 
 def condition(
-    path: str, matcher: dict[str, Any], facts: Facts, before: bool = False, guard: bool = False
-) -> list[dict[str, str]] | None:
+    path: str, matcher: dict[str, Any], facts: Facts, before: bool = False, guard: bool = False,
+    anywhere: bool = False,
+) -> list[dict[str, str]] | None:  # fmt: skip
     """The captures of one `when` (one empty capture where it has no `runs`), None where it does not hold. With
     `before` the call is not made yet: what only its answer tells may hold, and so does nothing against it."""
     if before and path.partition(".")[0] in ANSWERED:
@@ -75,7 +78,8 @@ def condition(
             return None
         captures = []
         for pattern in matcher["runs"]:
-            captures += [each for each in captured(pattern, value, facts, before, guard) if each not in captures]
+            found = captured(pattern, value, facts, before, guard, anywhere)
+            captures += [each for each in found if each not in captures]
         if not captures:
             return None
     rest = {operator: wanted for operator, wanted in matcher.items() if operator != "runs"}
@@ -83,7 +87,9 @@ def condition(
     return captures if not rest or holds(wanted, value, facts.world, condition=True) else None
 
 
-def captured(pattern: str, command: str, facts: Facts, before: bool, guard: bool = False) -> list[dict[str, str]]:
+def captured(
+    pattern: str, command: str, facts: Facts, before: bool, guard: bool = False, anywhere: bool = False
+) -> list[dict[str, str]]:
     """What a `runs` pattern captures of a command; nothing where it does not match."""
     program = pattern.partition(" ")[0]
     redirects = " > " in pattern or " >> " in pattern
@@ -92,7 +98,7 @@ def captured(pattern: str, command: str, facts: Facts, before: bool, guard: bool
     from truecall_py.runs import runs
 
     # The exit code may cost a look-up: it is asked for only if the command could match at all.
-    found = runs(pattern, command, 0, guard)
+    found = runs(pattern, command, 0, guard, anywhere)
     return (found if before or not found else runs(pattern, command, exit_code_of(facts))) or []
 
 
@@ -112,13 +118,14 @@ def applications(
         files = call.files if guard else relevant(contract, call)
         if not files:
             return "the call names no file that this contract is about"
+    anywhere = guard and all(map(placeless, contract.plain.get("pre", ())))
     found: list[Application] = []
     why = ""
     for file in files:
         facts = Facts(call, world, file)
         captures: list[dict[str, str]] = [{}]
         for path, matcher in contract.plain.get("when", {}).items():
-            here = condition(path, matcher, facts, before, guard)
+            here = condition(path, matcher, facts, before, guard, anywhere)
             if here is None:
                 why = f"when: {path} must be one that {describe(matcher)}, and is {shown(facts.get(path), 80)}"
                 break
@@ -126,6 +133,14 @@ def applications(
         else:
             found.extend(Application(file, match or None) for match in captures)
     return found or why
+
+
+def placeless(item: dict[str, Any]) -> bool:
+    """Whether a compiled check of a guard looks at the call alone, and so in no folder."""
+    if item["check"] not in COMBINATORS:
+        return STAGE.get(item["check"]) == STRUCTURE
+    held = item["params"] if isinstance(item["params"], list) else [item["params"]]
+    return all(map(placeless, held))
 
 
 def guarding(contract: Contract, call: ToolCall, world: World) -> list[Application] | Outcome:

@@ -36,18 +36,23 @@ from __future__ import annotations
 
 from truecall_py.shell import simple_commands
 from truecall_py.shell_aftermath import Aftermath
-from truecall_py.shell_calls import Place, base, git_call, moves_meaning, turns, unwrap
+from truecall_py.shell_calls import Place, base, executed, git_call, moves_meaning, turns, unwrap
 from truecall_py.shell_matching import match, redirected
 from truecall_py.shell_patterns import DIRECTORY, Pattern, compiled
+from truecall_py.shell_pieces import LOST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from truecall_py.shell_words import Simple
 
 
-def runs(pattern: str, command: str, exit_code: int | None, guard: bool = False) -> list[dict[str, str]] | None:
+def runs(
+    pattern: str, command: str, exit_code: int | None, guard: bool = False, anywhere: bool = False
+) -> list[dict[str, str]] | None:
     """None: it does not match; else the captures, one dict for each operand (an empty one without any). With `guard`
-    it is asked what will be run, and not what will stand of it: what comes afterwards takes nothing back."""
+    it is asked what will be run, and not what will stand of it: what comes afterwards takes nothing back, and what is
+    in a subshell, a group or the background, or behind `!` or exec, is run as well. `anywhere`: also where it is not
+    known in which folder, since nobody asks."""
     form = compiled(pattern)
     if isinstance(form, str) or exit_code in (126, 127):  # something was not found; which is not known
         return None
@@ -60,14 +65,16 @@ def runs(pattern: str, command: str, exit_code: int | None, guard: bool = False)
     later: Aftermath | None = None
     place = Place()
     for index, simple in enumerate(simples):
-        if _executed(simple.certain, exit_code) and (simple.decides or not form.ended):
+        told = _executed(simple.certain, exit_code) and (simple.decides or not form.ended)
+        if told or (guard and simple.plain and simple.risk != LOST and not form.ended):
             directory = place.of(simple)
-            captures, argv, directory = _described(form, simple, directory)
+            captures, argv, directory = _described(form, simple, directory, guard)
             if captures is not None:
                 if not guard:
                     later = later or Aftermath(simples)
                 since = simple.since if simple.piped else -1
-                found += _standing(form, captures, argv, directory, later, index, since)
+                folder = directory or "" if anywhere else directory
+                found += _standing(form, captures, argv, folder, later, index, since, anywhere)
         place.follow(simple)
     return found or None
 
@@ -86,11 +93,11 @@ def _mentioned(form: Pattern, command: str) -> bool:
 
 
 def _described(
-    form: Pattern, simple: Simple, directory: str | None
+    form: Pattern, simple: Simple, directory: str | None, guard: bool
 ) -> tuple[list[dict[str, str]] | None, list[str | None], str | None]:
     """The captures of one simple command (None: it is another one), its words without those that are dropped, and
     where it ran."""
-    argv = unwrap(simple.argv) if simple.argv else []
+    argv = unwrap(executed(simple.argv) if guard else simple.argv) if simple.argv else []
     if argv is None or (argv and not argv[0]) or (not argv and form.words):
         return None, [], directory
     dropped = simple.argv[: len(simple.argv) - len(argv)]
@@ -120,6 +127,7 @@ def _standing(
     later: Aftermath | None,
     index: int,
     since: int,
+    anywhere: bool,
 ) -> list[dict[str, str]]:
     """Those captures that no other command may have touched (`later` knows them; None: nobody asks), with where they
     are."""
@@ -127,7 +135,7 @@ def _standing(
     for capture in captures:
         operands = [value for name, value in capture.items() if name != form.text]
         relative = not operands or any(word[:1] not in ("/", "~") for word in operands)
-        if any(map(turns, operands)) or (directory is None and relative):
+        if (any(map(turns, operands)) and not anywhere) or (directory is None and relative):
             continue
         if later is not None and later.spoils(index, argv, operands, since, form.redirected is not None):
             continue

@@ -76,6 +76,16 @@ def unwrap(argv: list[str | None]) -> list[str | None] | None:
     return None
 
 
+def executed(argv: list[str | None]) -> list[str | None]:
+    """The command that `exec` puts in the place of the shell; any other as it is."""
+    if argv[0] != "exec":
+        return argv
+    at = 1
+    while argv[at : at + 1] in (["-c"], ["-l"], ["-cl"], ["--"]):
+        at += 1
+    return argv[at:]
+
+
 def moves_meaning(simple: Simple) -> bool:
     if any((name + "=").startswith(_MOVING) for name, _ in simple.assignments):
         return True
@@ -92,8 +102,8 @@ def git_call(argv: list[str | None], directory: str | None) -> tuple[list[str | 
         value = argv[at + 1] if at + 1 < len(argv) else None
         if word in _GIT_FLAGS:
             at += 1
-        elif word == "-C" and value:
-            directory = join(directory, value)
+        elif word == "-C" and at + 1 < len(argv) and value != "":
+            directory = join(directory, value) if value else None
             at += 2
         elif word == "-c" and value and not value.lower().startswith(_GIT_KEYS):
             at += 2

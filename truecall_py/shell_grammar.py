@@ -22,7 +22,7 @@ from truecall_py.shell_pieces import (
 )
 from truecall_py.shell_words import Frame, Reader, Simple
 
-_MOST = 1000  # commands in one line
+_MOST, _DEEP = 1000, 50  # commands in one line, groups in each other that are looked through
 
 # Where a newline is only white space.
 _OPEN_STATES = frozenset(("start", "body", "for in", "for do", "case in", "case pattern", "function parens"))
@@ -32,6 +32,7 @@ class Parser(Reader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.course = Course()
+        self.alternates: set[int] = set()  # the depths at which a `||` is before what follows
         self.list_start = 0
         self.pipe_start = 0
 
@@ -45,7 +46,7 @@ class Parser(Reader):
         self.course.settle(last=True)
         for simple in self.simples:
             if simple.argv and simple.argv[0] in self.functions:
-                simple.certain = NO
+                simple.certain, simple.plain = NO, False
         return self.simples
 
     def lost(self) -> None:
@@ -304,6 +305,10 @@ class Parser(Reader):
         elif frame.state not in _OPEN_STATES or (frame.state == "case pattern" and frame.terms):
             unsure()
 
+    def plain(self, frame: Frame) -> bool:
+        """Whether what ends here is run as its line is: in groups and subshells alone, none of them behind `||`."""
+        return not self.alternates and len(frame.compounds) < _DEEP and {"(", "{"}.issuperset(frame.compounds)
+
     def end_command(self, frame: Frame, operator: str, optional: bool = False) -> None:
         """A command ends at one of `;` `&` `|` `&&` `||`."""
         ready = frame.state in ("args", "after")
@@ -323,12 +328,15 @@ class Parser(Reader):
                 simple.inner = len(self.frames) > 1
                 if len(self.frames) == 1:
                     self.course.follow(simple, in_loop="do" in frame.compounds[-50:])
+                    simple.plain = self.plain(frame)
             if outermost:
                 self.course.add(None if compound else simple)
                 if simple is not None:
                     simple.since = self.pipe_start
                 if operator != "|":
                     self.pipe_start = len(self.simples)
+            if len(self.frames) == 1 and operator in ("||", ";", "&"):
+                (self.alternates.add if operator == "||" else self.alternates.discard)(len(frame.compounds))
             frame.state, frame.need, frame.timed = "start", operator in ("|", "&&", "||"), False
             frame.piped = operator == "|"
         if operator == "&":

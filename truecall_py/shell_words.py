@@ -27,7 +27,7 @@ class Simple:
 
     __slots__ = (
         "argv", "assignments", "certain", "chain", "decides", "detached", "inner", "own_risk", "piped",
-        "redirections", "risk", "since",
+        "plain", "redirections", "risk", "since",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -40,6 +40,7 @@ class Simple:
         self.since = -1  # in a pipe: from this place in the list on, commands run beside it
         self.chain = -1  # the number of the list, where only `&&` joins it
         self.piped = False
+        self.plain = False  # outermost, in `( )`, in `{ }`, behind `!` or before `&`: it is run as its line is
         self.inner = False  # in `$( )`, which is a process of its own
         self.own_risk = CALM  # what its own words may do to it
         self.risk = CALM  # together with everything before
