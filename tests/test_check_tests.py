@@ -250,6 +250,8 @@ GO = "=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \tx/a\t0.01s\n"
 @pytest.mark.parametrize(("runner", "whole", "rest"), [
     ("pytest", SESSION + "=== 4 passed in 0.10s ===\n", SESSION + "b.py ..."),
     ("pytest", "4 passed in 0.10s\n", "bash: line 1:  4711 Killed                  pytest -q b\n"),
+    ("pytest", "....  [100%]\n4 passed in 0.10s\n", "........   [ 40%]\n"),
+    ("unittest", "....\n----\nRan 4 tests in 0.10s\n\nOK\n", "....\n----\nRan 9 tests in 0.10s\n"),
     ("jest", JEST, "PASS b.test.js\n"),
     ("vitest", VITEST, " RUN  v1.6.0 /other\n"),
     ("vitest", VITEST, "     Errors  1 error\n   Start at  10:00:00\n"),
@@ -268,6 +270,19 @@ def test_a_run_that_was_killed_after_another_ended_well_is_no_success(runner, wh
     assert (found.state, found.cause) == (UNVERIFIED, "tool")
     if "Errors" not in rest:
         assert say(whole + rest + whole, **ended).state == (UNVERIFIED if runner == "cargo" else VERIFIED)
+
+
+@pytest.mark.parametrize(("runner", "text", "state"), [
+    ("go", "=== RUN   TestA\n--- PASS: TestA (0.00s)\n=== RUN   TestB\n", UNVERIFIED),
+    ("go", "=== RUN   TestA\n--- SKIP: TestA (0.00s)\nPASS\nok  \tx/a\t0.01s\n", UNVERIFIED),
+    ("go", "ok  \tx/a\t0.01s\nok  \tx/b\t(cached)\n", VERIFIED),
+    ("pytest", "4 passed in 0.10s\nbash: line 2: 41 Terminated              npm start\n", VERIFIED),
+    ("vitest", VITEST + "Type Errors  no errors\n", VERIFIED),
+])  # fmt: skip
+def test_what_came_to_no_end_and_what_was_skipped_are_no_success(runner, text, state):
+    """Of a package in which a test began that did not end nothing is known; that a package is well where every test that
+    is shown was skipped is no test that passed. A server that is stopped afterwards is no run that was killed."""
+    assert say(text, output=runner, accept="output").state == state
 
 
 def test_a_killed_run_does_not_hide_that_another_ran_nothing():

@@ -45,8 +45,8 @@ FIELDS = (
     field("staged", "texts", "Paths that are in the index as they are in the work tree.", templated=True),
     field("tracked", "texts", "Paths that are in the index.", templated=True),
     field("not_tracked", "texts", "Paths that are not in the index.", templated=True),
-    field("vacuous", "choice", "ok: no_ref, not_tracked and no_worktree also count where nobody saw it before.",
-          choices=("ok",)),
+    field("vacuous", "choice", "ok: no_ref, not_tracked, no_worktree and a pushed `:name` also count where nobody "
+          "saw it before.", choices=("ok",)),
     field("pushed", "boolean", "true: the remote itself, asked now, has what was to be pushed."),
     field("remote", "text", "The remote of `pushed`: a name or URL; default: as `git push` chooses.", templated=True),
     field("refspec", "text", "What was to be pushed, as for `git push` (:name, to be deleted; +name, exactly that; + "

@@ -3,7 +3,7 @@ ref for that; it only tells whether the remote had the commit before, and whethe
 
 from __future__ import annotations
 
-from truecall_py.checks.git_parts import Finding, Look, Part, listed, short
+from truecall_py.checks.git_parts import Finding, Look, Part, listed, short, unproven
 from truecall_py.errors import Unverified
 from truecall_py.records import record
 from truecall_py.remotes import addresses, asked
@@ -118,12 +118,14 @@ def object_id(repository: Repository, name: str) -> str:
 
 
 def pushed_seen(look: Look) -> dict[str, Any]:
-    """The tracking refs, and what would be pushed now; of what no tracking ref follows, the remote's own word."""
+    """The tracking refs, and what would be pushed now; of what no tracking ref follows, and of what is to be deleted
+    and has none, the remote's own word."""
     seen: dict[str, Any] = {"tracking": look.repository.refs("refs/remotes/"), "source": "", "remote": {}}
     try:
         plan = aim(look)
         seen["source"] = plan.source
-        if not any(tracking(plan, name) for name in plan.names):
+        follows = [tracking(plan, name) for name in plan.names]
+        if not any(follows if plan.source else map(seen["tracking"].get, follows)):
             for url in addresses(look.repository, plan.remote):
                 seen["remote"][url] = asked(look.repository, url, plan.names, BEFORE)
     except Unverified:
@@ -192,9 +194,7 @@ def at(look: Look, plan: Aim, url: str, was: Any) -> Finding:
     now = there.get(name, "")
     where = f"{name.removeprefix(BRANCH)} at {label(plan)}"
     if not plan.source:
-        gone = was is not ABSENT and was["tracking"].get(tracking(plan, name))
-        found = f"{where} is still at {short(now)}" if now else f"there is no {where}"
-        return Finding(not now, found, NEW if gone else "")
+        return Finding(False, f"{where} is still at {short(now)}") if now else gone(look, plan, url, where, was)
     if now and held(look, plan, name, now):
         before = had(look, plan, url, name, was)
         return Finding(True, f"{where} is at {short(now)}", "" if before is None else OLD if before else NEW)
@@ -212,6 +212,18 @@ def at(look: Look, plan: Aim, url: str, was: Any) -> Finding:
     if not now:
         return Finding(False, f"there is no {where}")
     return Finding(False, f"{where} is at {short(now)}, and {short(plan.source)} is here")
+
+
+def gone(look: Look, plan: Aim, url: str, where: str, was: Any) -> Finding:
+    """What was to be deleted is not at the remote. Raises Unverified where nobody knows whether it ever was."""
+    found = f"there is no {where}"
+    if was is not ABSENT and any(was["tracking"].get(tracking(plan, name)) for name in plan.names):
+        return Finding(True, found, NEW)
+    there = None if was is ABSENT else was["remote"].get(url)
+    if there is None:
+        unproven(look, ABSENT, found)
+        return Finding(True, found)
+    return Finding(True, found, NEW if there else OLD)
 
 
 def label(plan: Aim) -> str:

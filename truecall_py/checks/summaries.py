@@ -19,7 +19,9 @@ BROKEN_OFF = r"INTERNALERROR>|Fatal Python error|Segmentation fault|!{4,} (?!sto
 REFUSED = r"ERROR: "  # a run with wrong options has no summary; before one, it is another program's word
 # What begins a run, or says that one was killed. After the last summary it is of a run that never came to its end.
 BEGUN = {
-    "pytest": r"=+ test session starts =+|(?:.{0,200}: line \d+: +\d+ +)?(?:Killed|Terminated)\b",
+    "pytest": r"=+ test session starts =+|(?:Killed|Terminated)\b"
+    r"|.{0,200}: line \d+: +\d+ (?:Killed|Terminated)\b.*test|(?:\S+ )?[.FEsxX]+ +\[ *\d{1,3}%\]$",
+    "unittest": r"Ran \d{1,9} tests? in ",
     "javascript": r"\s*(?:PASS|FAIL|RUNS?) +(?!Waiting|Tests failed)\S",  # but for vitest, which watches afterwards
     "go": r"=== RUN |panic: |signal: ",
     "cargo": r"running \d+ tests?$",
@@ -98,7 +100,9 @@ def unittest(lines: list[str]) -> list[Results]:
 
     found: list[Results] = []
     collected = None
+    begun = ""
     for line in lines:
+        begun = unended("unittest", line) or begun
         ran = re.match(r"Ran (\d{1,9}) tests? in ", line)
         if ran:
             collected = int(ran.group(1))
@@ -106,7 +110,8 @@ def unittest(lines: list[str]) -> list[Results]:
         if ended and collected is not None:
             found.append(of_unittest(collected, ended))
             collected = None
-    return found
+            begun = ""
+    return doubted(found, begun)
 
 
 def of_unittest(collected: int, ended: Match[str]) -> Results:
@@ -170,12 +175,13 @@ def go(lines: list[str]) -> list[Results]:
     skipped = sum(1 for line in lines if re.match(r"\s*--- SKIP: ", line))
     packages = [line for line in lines if re.match(r"ok +\t", line)]
     empty = [line for line in lines if "[no test files]" in line or "[no tests to run]" in line]
-    passed = passed or sum(1 for line in packages if line not in empty)
+    some = skipped and not passed  # with -v, of which the lines of the tests that passed may be cut off
+    passed = passed or (0 if some else sum(1 for line in packages if line not in empty))
     if not (failed or passed or skipped or packages or empty):
         return []
-    begun = ""
+    begun = "no line tells of a test that passed" if some else ""
     for line in lines:
-        ended = re.match(r"\s*--- |(?:ok|FAIL|PASS|\?)\s|(?:FAIL|PASS)$", line)
+        ended = not some and re.match(r"\s*--- FAIL|(?:ok|FAIL|PASS|\?)\s|(?:FAIL|PASS)$", line)
         begun = "" if ended else unended("go", line) or begun
     return doubted([Results(failed + passed + skipped, failed, skipped)], begun)
 
