@@ -268,6 +268,8 @@ MUTANTS = (
            "return Finding(True, found, NEW if there else OLD)", "return Finding(True, found)", "tests/test_cases.py"),
     Mutant("tests: a package of skipped tests passed", P + "checks/summaries.py", "some = skipped and not passed",
            "some = False", "tests/test_check_tests.py"),
+    Mutant("matchers: a text has no error in it", P + "matchers.py",
+           'if value is not ABSENT or matcher.get("exists") is not False:', "if True:", "tests/test_cases.py"),
     Mutant("git: the tracking ref is believed", P + "checks/git_push.py",
            "    there = asked(look.repository, url, plan.names)",
            "    there = {name: look.repository.ref(tracking(plan, name)) for name in plan.names}",

@@ -8,6 +8,7 @@ from truecall_py.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from truecall_py.world import World
@@ -132,6 +133,25 @@ def comparable(matcher: dict[str, Any], value: Any) -> bool:
              "matches": isinstance(value, str), "length": isinstance(value, (str, list, dict)),
              "contains": isinstance(value, (str, list, dict))}  # fmt: skip
     return all(needs.get(operator, True) for operator in matcher)
+
+
+def barred(matcher: dict[str, Any], value: Any, whole: Any, names: Sequence[str]) -> None:
+    """Raises Unverified where no value may be there (`exists: false`), and the names that should lead to it end at a
+    text, number or list: then `whole` is of another shape than the contract knows, and may hold it elsewhere."""
+    if value is not ABSENT or matcher.get("exists") is not False:
+        return
+    for at, name in enumerate(names):
+        if not whole or (isinstance(whole, dict) and name not in whole):
+            return  # null, false, "" and an empty list say that there is nothing
+        if isinstance(whole, dict):
+            whole = whole[name]
+        elif isinstance(whole, list) and name.isascii() and name.isdigit():
+            if int(name) >= len(whole):
+                return
+            whole = whole[int(name)]
+        else:
+            place = ".".join(names[:at]) or "the whole"
+            raise Unverified(f"{place} is {shown(whole, 80)}, which can have no {name}", "contract")
 
 
 def deltas(matcher: Any) -> bool:

@@ -7,7 +7,7 @@ from truecall_py.checks.outcomes import refuted, unverified, verified
 from truecall_py.errors import Unverified
 from truecall_py.facts import path_in
 from truecall_py.fields import field
-from truecall_py.matchers import deltas, describe, holds, length, shown
+from truecall_py.matchers import barred, deltas, describe, holds, length, shown
 from truecall_py.types import ABSENT, NEW
 
 TYPE_CHECKING = False
@@ -267,6 +267,7 @@ def content(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | N
             return f"status {answer.status}, and the answer is not JSON: {shown(answer.body[:80])}"
         for path, matcher in fields(params):
             found, was = at(plain, path), old(f"json {path}")
+            barred(matcher, found, plain, path.split("."))
             if not holds(matcher, found, world, before=was):
                 return f"status {answer.status}, and {path} is {shown(found)}{since(matcher, was)}{body(answer)}"
         for path, matcher in counts(params):

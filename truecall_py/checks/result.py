@@ -5,7 +5,7 @@ from __future__ import annotations
 from truecall_py.checks.outcomes import refuted, unverified, verified
 from truecall_py.facts import exit_code, path_in, reported, text
 from truecall_py.fields import field
-from truecall_py.matchers import DELTAS, comparable, describe, holds, shown
+from truecall_py.matchers import DELTAS, barred, comparable, describe, holds, shown
 from truecall_py.matchers import FIELDS as OPERATORS
 from truecall_py.types import ABSENT
 
@@ -87,7 +87,8 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             return unverified(expected, "the tool's answer holds no structured result", "tool")
         value = call.result
     if params.get("path"):
-        value = path_in(value, params["path"])
+        whole, value = value, path_in(value, params["path"])
+        barred(matcher(params), value, whole, params["path"].split("."))
     found = f"{subject(params)} is {shown(value)}"
     if holds(matcher(params), value, world):
         return verified(expected, found)

@@ -14,7 +14,7 @@ from truecall_py.checks.nearest import nearest
 from truecall_py.checks.outcomes import refuted, since, verified
 from truecall_py.errors import Unverified
 from truecall_py.fields import field
-from truecall_py.matchers import deltas, describe, holds, number, shown
+from truecall_py.matchers import barred, deltas, describe, holds, number, shown
 from truecall_py.types import ABSENT, OLD
 
 TYPE_CHECKING = False
@@ -166,6 +166,8 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     earlier = world.earlier(NAME, params)
     matcher = {**params.get("is", {}), **other(params, whole)}
     texts = kind_of(params, path) in TEXTS
+    if by_name:
+        barred(matcher, values[0][1], whole, [key for _, key, _ in steps])
     wrong, unsure = compared(matcher, values, then_of(earlier), texts, world)
     if wrong:
         place, held = wrong[0]
