@@ -105,12 +105,14 @@ def test_a_failures_exit_code_stands_in_its_first_line(error: str, code: int | N
 
 
 def test_a_background_launch_is_no_success_yet() -> None:
-    """What was sent to the background, or interrupted, has not succeeded."""
+    """What was sent to the background, interrupted, or ended by its time limit has not succeeded."""
     answer = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False, "backgroundTaskId": "b"}
     call = claude("Bash", {"command": "x"}, tool_response=answer)
     assert (call.background, call.reported) == (True, "unknown")
     assert claude("Agent", {}, tool_response={"isAsync": True, "status": "async_launched"}).background
     answer = {"stdout": "", "stderr": "", "interrupted": True, "isImage": False}
+    assert claude("Bash", {"command": "x"}, tool_response=answer).reported == "unknown"
+    answer = {"stdout": "3 passed", "stderr": "", "interrupted": False, "isImage": False, "timedOutAfterMs": 2000}
     assert claude("Bash", {"command": "x"}, tool_response=answer).reported == "unknown"
 
 

@@ -89,6 +89,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     about: dict[str, Any] = answer if isinstance(answer, dict) else {}
     background = bool(about.get("backgroundTaskId") or about.get("isAsync")) and not failed
     unfinished = background or about.get("interrupted") is True or bool(payload.get("is_interrupt"))
+    unfinished = unfinished or bool(about.get("timedOutAfterMs") and not failed)
     duration = payload.get("duration_ms")
     what = kind(tool)
     return ToolCall(
