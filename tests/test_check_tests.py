@@ -278,10 +278,14 @@ def test_a_run_that_was_killed_after_another_ended_well_is_no_success(runner, wh
     ("go", "ok  \tx/a\t0.01s\nok  \tx/b\t(cached)\n", VERIFIED),
     ("pytest", "4 passed in 0.10s\nbash: line 2: 41 Terminated              npm start\n", VERIFIED),
     ("vitest", VITEST + "Type Errors  no errors\n", VERIFIED),
+    ("jest", "Test Suites: 1 passed, 1 of 5 total\nTests:       4 passed, 4 total\n", UNVERIFIED),
+    ("jest", "Test Suites: 1 skipped, 4 passed, 4 of 5 total\nTests:       1 skipped, 4 passed, 5 total\n", VERIFIED),
+    ("pytest", "3 passed, 2 subtests failed in 0.10s\n", REFUTED),
+    ("pytest", "3 passed, 2 subtests passed in 0.10s\n", VERIFIED),
 ])  # fmt: skip
 def test_what_came_to_no_end_and_what_was_skipped_are_no_success(runner, text, state):
     """Of a package in which a test began that did not end nothing is known; that a package is well where every test that
-    is shown was skipped is no test that passed. A server that is stopped afterwards is no run that was killed."""
+    is shown was skipped is no test that passed; of files that did not run, none is well. A server that is stopped afterwards is no run that was killed."""
     assert say(text, output=runner, accept="output").state == state
 
 

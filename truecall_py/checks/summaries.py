@@ -50,6 +50,7 @@ def counted(line: str) -> dict[str, int]:
         for name, words in WORDS.items():
             if word in words and word != "deselected":
                 found[name] += int(number)
+    found["failed"] += sum(int(number) for number in re.findall(r"(\d{1,9}) subtests failed", line))
     return found
 
 
@@ -131,7 +132,7 @@ def javascript(lines: list[str]) -> list[Results]:
 
     found: list[Results] = []
     broken = 0
-    doubt = ""
+    doubt = partly = ""
     for line in lines:
         plain = line.strip()
         doubt = unended("javascript", line) or doubt
@@ -139,13 +140,16 @@ def javascript(lines: list[str]) -> list[Results]:
             found.append(NOTHING)
             doubt = ""
         elif re.match(r"(Test Suites:|Test Files) ", plain):
-            broken = counted(plain)["failed"]  # a file that cannot be loaded has no failing test
+            files = counted(plain)
+            broken = files["failed"]  # a file that cannot be loaded has no failing test
+            meant = re.search(r" of (\d{1,9}) total$", plain)  # of all files, the skipped ones included
+            partly = f"it broke off: {plain[:80]}" if meant and sum(files.values()) < int(meant.group(1)) else ""
         elif re.match(r"Tests:? +(\d|no tests)", plain):
             run = summed(plain.partition("(")[0])
             failed = max(run.failed, broken)
             found.append(Results(max(run.collected, failed), failed, run.skipped))
             broken = 0
-            doubt = ""
+            doubt, partly = partly, ""
         elif re.match(r"(Type )?Errors +[1-9]\d* errors?$", plain):
             doubt = f"and it says {' '.join(plain.split())} outside of the tests"
     return doubted(found, doubt)
