@@ -796,6 +796,14 @@ MUTANTS = (
     Mutant("replay: a receipt is not named", P + "replaying.py",
            '    if "receipt" in contract.plain:\n', "    if False:\n",
            "tests/test_replay.py -k guards_are_asked"),
+    Mutant("races: what was settled in between is given up", P + "reconciling.py",
+           "if now is not None and now.state in HELD and now.state != before:", "if False:",
+           "tests/test_races.py -k given_up"),
+    Mutant("races: the mark of a hook beside is another ledger's", P + "sessions.py",
+           'if f"{name}-{ledger}" in others:', "if False:",
+           "tests/test_races.py -k first_hooks"),
+    Mutant("races: an orphan is told of beside its own hook", P + "orphans.py", "        told = begun_by(ledger, one)\n        if",
+           "        told: list[Event] = []\n        if", "tests/test_races.py -k no_orphan"),
 )  # fmt: skip
 
 

@@ -86,16 +86,34 @@ def taken_in(ledger: Ledger, key: bytes, state: str, hand: Sequence[Contract], e
         if time.monotonic() > ends:
             why = "it does not know all calls that are kept beside it, and they could not be looked at in time"
             raise LedgerError(why, ledger.path, "try again: what was learnt is kept")
-        told = [event for event in ledger.of(each.call.session, each.call.call_id) if event.event.startswith(INTENT)]
+        told = begun_by(ledger, each)
         if not told:
             contracts = of_folder(each, state, sources) or [one for one in hand if names(one, each.call)]
-            told = begun(each, contracts, key, ends)
-            ledger.add(*told)
+            told = first(ledger, each, begun(each, contracts, key, ends))
             strange += not told
         untold += [event for event in told if event.data.get(UNTOLD)]
     if not untold and not strange:
         mark(state, key)
     return Left(tuple(untold), strange)
+
+
+def begun_by(ledger: Ledger, one: Kept) -> list[Event]:
+    """What the ledger says that a kept call began. Raises LedgerError."""
+    return [each for each in ledger.of(one.call.session, one.call.call_id) if each.event.startswith(INTENT)]
+
+
+def first(ledger: Ledger, one: Kept, late: list[Event]) -> list[Event]:
+    """Writes down what a kept call began, unless its own hook has done so meanwhile, which keeps a call before it
+    notes its intent; what is written. Raises LedgerError."""
+
+    def write() -> list[Event]:
+        told = begun_by(ledger, one)
+        if not told:
+            ledger.insert(late)
+        return told or late
+
+    found: list[Event] = ledger.changed(write)
+    return found
 
 
 def of_folder(one: Kept, state: str, sources: dict[str, list[Source]]) -> list[Contract]:

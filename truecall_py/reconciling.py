@@ -253,8 +253,29 @@ def given_up(ledger: Ledger, state: str, item: Item) -> Result:
     if found is not None and said in HELD:
         return Result(item, said, found.found)
     if said != REFUTED:  # else it is free already, and its rejection must be known to the next attempt
-        weighing.drop(ledger, item.operation.attempts, "person")
+        held = dropped(ledger, item)
+        if held is not None:
+            return Result(item, held.state, str(held.receipt["found"]) if held.receipt else "")
     return Result(item, GIVEN_UP, "", found.found if found is not None else why)
+
+
+def dropped(ledger: Ledger, item: Item) -> Operation | None:
+    """Gives an operation up, unless it was heard since it was looked at that it is accepted or done, by another
+    process: the operation as it is then. Raises LedgerError."""
+    assert item.operation is not None
+    before, attempts = item.operation.state, item.operation.attempts
+
+    def write() -> Operation | None:
+        now = operations.named(ledger, item.name)
+        if now is not None and now.state in HELD and now.state != before:
+            return now
+        ledger.insert(weighing.dropped(attempts, "person"))
+        return None
+
+    held: Operation | None = ledger.changed(write)
+    if held is None:
+        weighing.release(ledger, attempts)
+    return held
 
 
 def asked(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, str]:

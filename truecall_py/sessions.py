@@ -34,6 +34,8 @@ def begun_anew(state: str, session: str, key: bytes) -> bool:
         others = os.listdir(os.path.join(state, FOLDER))
     except OSError:
         others = []
+    if f"{name}-{ledger}" in others:  # set by another hook in this moment
+        return False
     if any(other.startswith(f"{name}-") for other in others):
         return True
     mark_session(state, session, key)

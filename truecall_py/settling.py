@@ -198,6 +198,8 @@ def told_of(
         if since is not None:
             more = pending(judge.ledger.session(call.session, MANY))
             unsettled.set_mark(state, call.session, upto if more else None)
+            if not more and pending(judge.ledger.session(call.session, MANY)):
+                unsettled.set_mark(state, call.session, 0)  # begun in this moment, when there was a mark still
     except LedgerError:
         return made  # told of at the call itself
     return made

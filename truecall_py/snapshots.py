@@ -161,8 +161,8 @@ def keep(state: str, session: str, call: str, snapshot: Snapshot) -> bool:
                   "facts": bounded(snapshot.facts)})  # fmt: skip
     draft = os.path.join(folder, f"{name}-{os.getpid()}{DRAFT}")
     try:
-        made = ready(folder, snapshot.at)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = drafted(draft, lambda: ready(folder, snapshot.at))
+        made = True
     except OSError:
         return False
     try:
@@ -178,7 +178,19 @@ def keep(state: str, session: str, call: str, snapshot: Snapshot) -> bool:
     return made
 
 
-def ready(folder: str, at: float) -> bool:
+def drafted(draft: str, ready: Callable[[], None]) -> int:
+    """The descriptor of a new draft; `ready` makes its folder, once more where another process cleared it away in
+    between, since it was empty and of a session of which nothing was heard for long. Raises OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    ready()
+    try:
+        return os.open(draft, flags, 0o600)
+    except FileNotFoundError:
+        ready()
+        return os.open(draft, flags, 0o600)
+
+
+def ready(folder: str, at: float) -> None:
     """Makes the folder of a session, and room in it. Raises OSError for one that is not ours to write in."""
     try:
         found = os.lstat(folder)
@@ -190,7 +202,6 @@ def ready(folder: str, at: float) -> bool:
         raise NotADirectoryError(20, "it is not a folder of ours", folder)
     if len(entries(folder)) > MANY:
         clear_session(folder, at - 3600.0)
-    return True
 
 
 def put(draft: str, stem: str) -> None:
@@ -200,7 +211,7 @@ def put(draft: str, stem: str) -> None:
     except FileExistsError:
         if changed(stem + DONE) is not None:
             os.replace(draft, stem + SUFFIX)
-            os.unlink(stem + DONE)
+            forget(stem + DONE)  # a second copy of the hook may have done that
 
 
 def forget(path: str) -> None:

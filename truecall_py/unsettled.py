@@ -13,7 +13,7 @@ import os
 from truecall_py.places import runs
 from truecall_py.records import record
 from truecall_py.secrecy import MASK, WORD
-from truecall_py.snapshots import clear, entries, word
+from truecall_py.snapshots import clear, drafted, entries, word
 from truecall_py.snapshots import forget as forget_file
 from truecall_py.types import ABSENT, File, ToolCall, Withheld
 from truecall_py.wire import Refused, dumps, loads
@@ -99,11 +99,14 @@ def keep(state: str, call: ToolCall, at: float, identity: str, root: str = FOLDE
         return False
     path = place(state, call.session, call.call_id, root)
     folder, draft = os.path.dirname(path), f"{path}-{os.getpid()}.draft"
-    try:
+
+    def ready() -> None:
         if not os.path.isdir(folder):
             os.makedirs(folder, 0o700, exist_ok=True)
             clear(os.path.dirname(folder), at - (KEPT if root == FOLDER else REVIEWED))
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+    try:
+        descriptor = drafted(draft, ready)
         try:
             data = text.encode()
             while data:

@@ -171,10 +171,23 @@ def never_made(ledger: Ledger, event: Event) -> None:
 
 def drop(ledger: Ledger, intents: Sequence[Event], by: str) -> None:
     """Notes that intents are given up, and keeps no call for them any longer. Raises LedgerError."""
+    ledger.add(*dropped(intents, by))
+    release(ledger, intents)
+
+
+def dropped(intents: Sequence[Event], by: str) -> list[Event]:
+    """The events that say of intents that they are given up."""
+    return [
+        Event(each.session, each.call, f"{RECEIPT}{each.event.removeprefix(INTENT)} {DROPPED}", time.time(),
+              each.harness, each.turn, each.agent, each.tool, each.identity, DROPPED,
+              {"by": by, "contract": each.data.get("contract", "")})
+        for each in intents
+    ]  # fmt: skip
+
+
+def release(ledger: Ledger, intents: Sequence[Event]) -> None:
+    """Keeps no call any longer for intents that are given up. Raises LedgerError."""
     state = os.path.dirname(ledger.path)
     for each in intents:
-        name = f"{RECEIPT}{each.event.removeprefix(INTENT)} {DROPPED}"
-        ledger.add(Event(each.session, each.call, name, time.time(), each.harness, each.turn, each.agent, each.tool,
-                         each.identity, DROPPED, {"by": by, "contract": each.data.get("contract", "")}))  # fmt: skip
         if not others_open(ledger, each.session, each.call, each.identity):
             forget(state, each.session, each.call, OPERATIONS)
