@@ -138,13 +138,14 @@ def test_a_locked_ledger_is_told_within_its_patience(state: str) -> None:
     began = time.monotonic()
     with pytest.raises(LedgerError, match="locked"):
         one.add(ended())
-    assert 0.5 < time.monotonic() - began < ledger.PATIENCE + 2
+    assert 0.5 < time.monotonic() - began < ledger.PATIENCE + 10
     other.execute("ROLLBACK")
     assert one.add(ended()) == [True]
 
 
-def test_what_is_briefly_locked_is_waited_for(state: str) -> None:
+def test_what_is_briefly_locked_is_waited_for(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock that goes in time costs time, nothing else."""
+    monkeypatch.setattr(ledger, "PATIENCE", 30.0)  # on a busy machine a moment is long
     one = Ledger(state)
     code = (
         "import time\none = Ledger(sys.argv[2]); one.db.execute('BEGIN IMMEDIATE'); print('held', flush=True)\n"
@@ -272,7 +273,8 @@ def test_every_older_version_is_brought_up(state: str, version: int) -> None:
 def test_many_begin_it_at_once(state: str) -> None:
     """Sixteen processes that find nothing make one ledger: none fails, none writes over another, one key."""
     code = (
-        "import time\ntime.sleep(max(0, float(sys.argv[3]) - time.time()))\n"
+        "import time\nfrom truecall_py import ledger\nledger.PATIENCE = 25.0\n"
+        "time.sleep(max(0, float(sys.argv[3]) - time.time()))\n"
         "one = Ledger(sys.argv[2]); one.add(Event('s', sys.argv[4], 'ended', 1.0), Event('s', 'all', 'ended', 1.0))\n"
         "print(one.key().hex()); os._exit(0)"
     )
@@ -283,7 +285,7 @@ def test_many_begin_it_at_once(state: str) -> None:
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for number in range(16)
     ]  # fmt: skip
-    ends = [(each.communicate(timeout=30), each.returncode) for each in every]
+    ends = [(each.communicate(timeout=60), each.returncode) for each in every]
     assert {code for _, code in ends} == {0}, ends
     one = Ledger(state)
     assert {out.strip() for (out, _), _ in ends} == {one.key().hex()}
@@ -291,8 +293,9 @@ def test_many_begin_it_at_once(state: str) -> None:
     assert one.query("PRAGMA journal_mode") == [("wal",)]
 
 
-def test_a_writer_at_the_beginning_is_waited_for(state: str) -> None:
+def test_a_writer_at_the_beginning_is_waited_for(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite itself does not wait where it turns the log on: somebody who writes just then would cost the ledger."""
+    monkeypatch.setattr(ledger, "PATIENCE", 30.0)  # on a busy machine a moment is long
     os.mkdir(state)
     code = (
         "import time\none = driver().connect(sys.argv[2], isolation_level=None); one.execute('CREATE TABLE x (y)')\n"
@@ -451,7 +454,8 @@ def test_many_bring_it_up_at_once(state: str, version: int) -> None:
     is that of a new one."""
     old_ledger(state, version, 3000)
     code = (
-        "import time\ntime.sleep(max(0, float(sys.argv[3]) - time.time()))\n"
+        "import time\nfrom truecall_py import ledger\nledger.PATIENCE = 25.0\n"
+        "time.sleep(max(0, float(sys.argv[3]) - time.time()))\n"
         "Ledger(sys.argv[2]).add(Event('s', sys.argv[4], 'ended', 1.0)); os._exit(0)"
     )
     head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger import *\n"
@@ -460,7 +464,7 @@ def test_many_bring_it_up_at_once(state: str, version: int) -> None:
         subprocess.Popen([sys.executable, "-c", head + code, ROOT, state, begin, f"c{number}"], stderr=subprocess.PIPE)
         for number in range(12)
     ]  # fmt: skip
-    ends = [(each.communicate(timeout=30)[1], each.returncode) for each in every]
+    ends = [(each.communicate(timeout=60)[1], each.returncode) for each in every]
     assert {code for _, code in ends} == {0}, ends
     one, today = Ledger(state), Ledger(os.path.join(state, "today"))
     schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name"

@@ -97,7 +97,7 @@ def test_a_function_that_hangs_is_stopped(ask):
     with pytest.raises(Unverified, match="did not end within") as caught:
         ask(code, seconds=1.0)
     assert caught.value.cause == "probe"
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 15
     assert process.LIVE == []
 
 
