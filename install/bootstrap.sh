@@ -1,6 +1,7 @@
 #!/bin/sh
 # usage: sh install/bootstrap.sh demo|test
-# Sets truecall up in .venv of this checkout and runs its demo, or its tests. Touches nothing else.
+# Sets truecall up in .venv of this checkout and runs its demo, or its tests. Touches nothing else. Either way the
+# launcher is the checkout's own, so that a hook registered after the one is still there after the other.
 set -eu
 cd "$(dirname "$0")/.."
 for python in python3 python3.13 python3.12 python3.11 python3.10; do
@@ -14,7 +15,7 @@ fi
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 case ${1:-demo} in
 demo)
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check .
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable .
   exec .venv/bin/truecall demo
   ;;
 test)

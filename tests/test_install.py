@@ -8,6 +8,7 @@ import json
 import os
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -955,3 +956,20 @@ def test_an_empty_folder_variable_is_not_taken_for_unset(person: Any) -> None:
     """Claude Code takes CLAUDE_CONFIG_DIR, exported and empty, for the current folder: that is refused and said."""
     words = run(person, "install", "claude-code", code=2, env={"CLAUDE_CONFIG_DIR": ""})
     assert "set and empty" in words and not os.path.exists(home(person, USER["claude-code"]))
+
+
+@pytest.mark.parametrize("what", ["demo", "test"])
+def test_the_bootstrap_leaves_the_launcher_where_it_is(tmp_path: Any, what: str) -> None:
+    """Both of the README's commands install the checkout itself: were one a copy, the launcher that a hook registered
+    after it names would be gone after the other, and no call judged any more."""
+    from conftest import ROOT
+
+    checkout = tmp_path / "checkout"
+    for folder in ("install", ".venv/bin"):
+        (checkout / folder).mkdir(parents=True)
+    shutil.copy(os.path.join(ROOT, "install", "bootstrap.sh"), checkout / "install")
+    for name in ("python", "truecall"):
+        (checkout / ".venv/bin" / name).write_text('#!/bin/sh\necho "$@"\n')
+        (checkout / ".venv/bin" / name).chmod(0o755)
+    done = subprocess.run(["sh", "install/bootstrap.sh", what], cwd=checkout, capture_output=True, text=True, check=True)
+    assert "pip install" in done.stdout and "--editable ." in done.stdout.replace("'", "")
