@@ -201,8 +201,8 @@ def test_last_is_the_newest_that_stopped_the_agent(told: Any) -> None:
     assert "no session 'none'" in ran(told, "last", "--session", "none", code=2)
 
 
-def kept_call(project: Any, args: dict[str, Any], **more: Any) -> None:
-    """A refuted call as the hook keeps it, digest and all."""
+def kept_call(project: Any, args: dict[str, Any], asked: bool = True, **more: Any) -> None:
+    """A refuted call as the hook keeps it, digest and all; without its request where it was not `asked` for."""
     payload = project.mcp(args=args)
     parsed = claude_code.parse(payload)
     assert parsed is not None
@@ -210,7 +210,7 @@ def kept_call(project: Any, args: dict[str, Any], **more: Any) -> None:
     plain = {"harness": "claude-code", "tool": parsed.tool, "identity": memory.identity(parsed, ledger.key())}
     kept = memory.kept_args(parsed.args)
     ledger.add(
-        Event("s9", "again-1", REQUESTED, time.time() - 9, data={"args": kept, "cwd": project.root}, **plain),
+        *([Event("s9", "again-1", REQUESTED, time.time() - 9, data={"args": kept, "cwd": project.root}, **plain)] * asked),
         Event("s9", "again-1", ENDED, time.time() - 8, state="refuted",
               data={"args": kept, "reported": "success", "verdicts": [verdict("refuted", **more)], "form": "replace"},
               **plain),
@@ -252,6 +252,13 @@ def test_last_again_needs_the_contract_and_the_effect(project: Any) -> None:
     ledger.add(Event("s9", "no", REFUSED, time.time(), "claude-code", tool=NOTE, data={"why": "it rests"}))
     ledger.close()
     assert "refused before it ran" in ran(project, "last", "--again", code=3)
+
+
+def test_last_again_needs_the_folder_of_the_call(project: Any) -> None:
+    """Of a call whose request was never heard of no folder is kept, and it is not looked for in another: said so."""
+    project.trust()
+    kept_call(project, {"title": "a", "body": "hello"}, asked=False)
+    assert "knows no folder for it" in ran(project, "last", "--again", code=3)
 
 
 def test_times_as_people_write_and_read_them() -> None:

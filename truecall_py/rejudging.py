@@ -32,19 +32,21 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
     if not wanted:
         raise Unverified("it was refused before it ran, so that there is no effect to look for", "truecall")
     again = rebuilt(call, key)
+    if not call.cwd:
+        raise Unverified("the ledger was not told of its request, and so knows no folder for it", "harness")
     try:
-        sources = trust.sources(call.cwd or "/", state, places.user_file(), None)
+        sources = trust.sources(call.cwd, state, places.user_file(), None)
         contracts = [each for each in judging.named(sources, again) if each.id in wanted]
     except TruecallError as error:
         raise Unverified(f"its contracts cannot be read: {error.what}", "contract") from None
     if not contracts:
         some = ", ".join(sorted(wanted))
-        raise Unverified(f"{some} is not among the contracts that are trusted for {call.cwd or '/'} now", "contract")
+        raise Unverified(f"{some} is not among the contracts that are trusted for {call.cwd} now", "contract")
     if call.state == REFUSED:
-        ends, session = time.monotonic() + DEADLINE, call.cwd or None
+        ends, session = time.monotonic() + DEADLINE, call.cwd
         return list(guarding.judged(contracts, unanswered(again, "PreToolUse"), ends, session).verdicts)
     before = snapshots.find(state, call.session, call.call)
-    found = judging.verdicts(contracts, again, time.monotonic() + DEADLINE, call.cwd or None, before)
+    found = judging.verdicts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
     if not found:
         raise Unverified("its contracts do not apply to what the ledger kept of it", "harness")
     return found
