@@ -95,6 +95,20 @@ def test_it_fits_and_is_read_at_every_width(project: Any, page: Page, width: int
     assert page.requests() == [address] and page.complaints() == []
 
 
+def test_the_heads_of_a_small_table_are_whole_on_a_phone(project: Any, page: Page) -> None:
+    """Of two kinds of outcome both columns are seen at 360 pixels: their heads are folded, not pushed out of sight."""
+    ledger = Ledger(project.state)
+    call(ledger, "lie", verdict("refuted"), at=1)
+    call(ledger, "doubt", verdict("unverified", outcome="unknown", cause="tool"), at=2)
+    ledger.close()
+    page.size(360, phone=True)
+    page.open(report(project))
+    heads = "[...document.querySelectorAll('.plots figure:first-child thead th')].map(each => each.textContent)"
+    assert page.value(heads) == ["tool", "false claim", "could not verify"]
+    hidden = "[...document.querySelectorAll('.wide')].filter(each => each.scrollWidth > each.clientWidth).length"
+    assert page.value(hidden) == 0
+
+
 @pytest.mark.parametrize("policy", [True, False], ids=["with its policy", "by its escaping alone"])
 def test_a_hostile_ledger_runs_nothing(project: Any, page: Page, listener: socket.socket, policy: bool, monkeypatch: Any) -> None:
     """No script, no picture, no request and no other page, even in a browser that does not know the policy."""

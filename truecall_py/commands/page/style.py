@@ -138,6 +138,8 @@ footer{padding-top:3rem;padding-bottom:4rem;color:var(--muted);font-size:.875rem
 @media (max-width:52rem){.cards{grid-template-columns:repeat(2,minmax(0,1fr))}
 .plots{grid-template-columns:minmax(0,1fr)}}
 @media (max-width:36rem){
+thead th{white-space:normal;vertical-align:bottom}
+th:first-child{min-width:8rem}
 .cards{grid-template-columns:minmax(0,1fr)}
 .hero{grid-column:auto}
 header,main,footer{padding-left:1rem;padding-right:1rem}
