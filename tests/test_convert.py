@@ -193,3 +193,15 @@ def test_whatever_comes_in_what_comes_out_lints(contracts: list[Any]) -> None:
     if found.count:
         assert loader.problems(found.text.encode(), "new.yaml") == [], found.text
     assert found.count + sum("left out" in note.words and "check" not in note.words.split("left out")[0] for note in found.notes) >= len(contracts)
+
+
+def test_a_check_without_its_name_is_said_to_lack_it() -> None:
+    """Not that a check of the name None has no counterpart; and nothing is to be trusted of no contract at all."""
+    made = of({"tool": "mcp__a__b", "post": [{"fileExists": "x"}]})
+    assert made.count == 0 and any("it does not say which `check` it is" in note.words for note in made.notes)
+
+
+def test_a_file_that_is_not_there_is_no_payload(project: Any) -> None:
+    """`convert` takes a file of contracts, and its error says so."""
+    done = project.command("convert", "none.json")
+    assert done.returncode == 2 and "none.json: the file of contracts cannot be read" in done.stderr

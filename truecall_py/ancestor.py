@@ -183,6 +183,8 @@ def check(entry: Entry, given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise Refused("it is no object with `check`")
     kind = given.get("check")
+    if kind is None:
+        raise Refused("it does not say which `check` it is")
     if not isinstance(kind, str) or kind not in CHECKS:
         raise Refused(f"the check {str(kind)[:60]!r} has no counterpart")
     entry.timeouts.append(given.get("timeoutMs"))

@@ -23,10 +23,11 @@ def convert(file: str) -> int:
 
     Exit codes: 0 everything was converted, 1 something was left out, 2 wrong usage, or a file of another kind.
     """
-    found = ancestor.converted(payloads.read(file), file)
+    found = ancestor.converted(payloads.read(file, "file of contracts"), file)
     click.echo(found.text, nl=False)
     for note in found.notes:
         click.echo(f"{'left out' if note.lost else 'note'}: {harmless(f'{note.where}: {note.words}')}", err=True)
     words = f"{found.count} contract{'' if found.count == 1 else 's'} converted"
-    click.echo(f"{words}; look at them, then: truecall lint, truecall trust", err=True)
+    then = "; look at them, then: truecall lint, truecall trust" if found.count else ""
+    click.echo(f"{words}{then}", err=True)
     return 1 if any(note.lost for note in found.notes) else 0

@@ -36,15 +36,15 @@ def found(names: Iterable[str]) -> list[str]:
     return every
 
 
-def read(name: str) -> bytes:
-    """The bytes of one payload. Raises UsageError."""
+def read(name: str, what: str = "payload") -> bytes:
+    """The bytes of one payload, or of `what` else a command takes. Raises UsageError."""
     try:
         if name == "-":
             return sys.stdin.buffer.read()
         with open(name, "rb") as file:
             return file.read()
     except OSError as error:
-        raise UsageError(f"the payload cannot be read: {error.strerror}", name, "name a file, or -") from None
+        raise UsageError(f"the {what} cannot be read: {error.strerror}", name, "name a file, or -") from None
 
 
 def call(name: str, harness: str | None) -> ToolCall | None:
@@ -78,6 +78,6 @@ def sources(given: str | None) -> list[Source]:
         raise UsageError(
             f"no {FILE_NAME} here or in any folder above",
             os.getcwd(),
-            "write one, or name a contract file with --contracts PATH",
+            "name a contract file with --contracts PATH; truecall init writes a first one",
         )
     return every
