@@ -79,6 +79,7 @@ def test_verify_shows_the_check_and_the_exact_correction(captured: Any) -> None:
     for words in ("REFUTED", "note-saved", "lie", "expected", "found", "NOT DONE", "in place of the tool's output"):
         assert words in text, text
     assert "\x1b[" not in done.stdout
+    assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []  # no blanks that fill up a column
 
 
 def test_verify_as_json_and_as_junit(captured: Any) -> None:
@@ -115,6 +116,31 @@ def test_explain_says_how_a_call_was_understood_and_why_contracts_do_not_apply(c
     captured.write("truecall.yaml", "version: 1\ncontracts:\n  - id: green\n    event: stop\n"
                    "    post: {command: {run: [make, test]}}\n")  # fmt: skip
     assert "green: is judged when the agent wants to stop" in captured.command("explain", "cat.json").stdout
+
+
+@pytest.mark.parametrize("argv", [("lint",), ("test",), ("trust",), ("verify", "lie.json"), ("explain", "lie.json")])
+def test_a_folder_without_a_contract_file_is_told_how_to_begin(captured: Any, argv: tuple[str, ...]) -> None:
+    """The first thing that a newcomer meets: every command that needs a contract file names `truecall init`."""
+    os.unlink(os.path.join(captured.root, "truecall.yaml"))
+    done = captured.command(*argv)
+    assert done.returncode == 2 and "  -> " in done.stderr and "truecall init" in done.stderr
+
+
+def test_every_wrong_usage_comes_with_a_way_out() -> None:
+    """No UsageError is raised without `do`. Those of a small world are shown as what became of an example."""
+    import ast
+    import pathlib
+
+    import truecall_py
+
+    bare = []
+    for path in pathlib.Path(truecall_py.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "UsageError"):
+                continue
+            if len(node.args) < 3 and "do" not in [each.arg for each in node.keywords]:
+                bare.append(f"{path.name}:{node.lineno}")
+    assert [each for each in bare if not each.startswith("smallworld.py")] == []
 
 
 def test_errors_say_what_where_and_what_to_do(captured: Any) -> None:

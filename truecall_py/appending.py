@@ -33,7 +33,8 @@ def existing(path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UsageError(f"the contract file cannot be read: {error.strerror}", path) from None
+        what = f"the contract file cannot be read: {error.strerror}"
+        raise UsageError(what, path, "look at its permissions") from None
     loader.load(data, path)
     return data
 
@@ -119,7 +120,7 @@ def store(path: str, before: bytes | None, after: bytes) -> None:
         mode = modes.S_IMODE(os.stat(path).st_mode) if before is not None else 0o644
         write_whole(path, after, mode, unchanged)
     except OSError as error:
-        raise UsageError(f"the file cannot be written: {error.strerror}", path) from None
+        raise UsageError(f"the file cannot be written: {error.strerror}", path, "name another with --add") from None
 
 
 def existing_bytes(path: str) -> bytes | None:

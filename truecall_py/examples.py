@@ -211,7 +211,8 @@ def bring(subject: Subject, world: SmallWorld) -> None:
             try:
                 shutil.copy(file, world.place(os.path.relpath(file, subject.project)))
             except OSError as error:
-                raise UsageError(f"the code that the contract names cannot be read: {error.strerror}", file) from None
+                what = f"the code that the contract names cannot be read: {error.strerror}"
+                raise UsageError(what, file, "look at its permissions") from None
 
 
 def completed(harness: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -12,7 +12,7 @@ from truecall_py import __version__, loader
 from truecall_py.atomic import write_whole
 from truecall_py.codes import problem
 from truecall_py.compiled import in_project
-from truecall_py.contract import COMBINATORS, FILE_NAME, guards, refuses
+from truecall_py.contract import COMBINATORS, guards, refuses
 from truecall_py.digest import sha256
 from truecall_py.errors import ContractError, TrustError
 from truecall_py.records import record
@@ -67,7 +67,7 @@ def read(path: str) -> bytes:
     except OSError as error:
         gone = error.errno in (2, 20)
         what = "there is no such contract file" if gone else f"it cannot be read: {error.strerror}"
-        do = f"write a {FILE_NAME}, or name the file that you mean" if gone else "look at its permissions"
+        do = "name the file that you mean, or begin with: truecall init" if gone else "look at its permissions"
         raise ContractError(path, [Problem(1, 1, "TC302", what, do)]) from None
 
 

@@ -129,7 +129,7 @@ def played(console: Console, folder: str) -> int:
     say(Text.assemble(("disk   ", "bold"), (disk(folder), "bold green")))
     say(Text.assemble(("hook   ", "bold"), f"says nothing ({took:.0f} ms): what kept its contract is let through\n"))
     end = "The agent here is a script. The tool, the file, the hook process and the shape of its input are real."
-    say(f"{end} Next: write a truecall.yaml, then run: truecall trust", style="dim")
+    say(f"{end} Next, in a project of yours: truecall init", style="dim")
     return 0
 
 

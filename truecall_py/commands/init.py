@@ -79,7 +79,8 @@ def create(path: str, text: str) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise UsageError(f"the file cannot be written: {error.strerror}", path) from None
+        what = f"the file cannot be written: {error.strerror}"
+        raise UsageError(what, path, "look at the permissions of its folder") from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

@@ -75,7 +75,8 @@ def gathered(paths: Sequence[str]) -> tuple[list[str], list[tuple[str, Problem]]
             why = "is no regular file" if os.path.lexists(path) else "does not exist"
             beside = [name for name in NEARLY if os.path.isfile(os.path.join(os.path.dirname(path), name))]
             hint = f"rename {beside[0]} to {FILE_NAME}" if beside and os.path.basename(path) == FILE_NAME else ""
-            raise UsageError(f"the contract file {why}", path, hint or "name a file or a folder that is there")
+            hint = hint or "name a file or a folder that is there, or begin with: truecall init"
+            raise UsageError(f"the contract file {why}", path, hint)
     return list(dict.fromkeys(files)), nearly
 
 
@@ -98,7 +99,8 @@ def read(path: str) -> bytes:
         with open(path, "rb") as stream:
             return stream.read(LARGEST + 1)
     except OSError as error:
-        raise UsageError(f"the contract file cannot be read: {error.strerror}", path) from None
+        what = f"the contract file cannot be read: {error.strerror}"
+        raise UsageError(what, path, "look at its permissions") from None
 
 
 def summary(files: int, found: Findings) -> str:

@@ -104,4 +104,4 @@ def write(path: str, text: str, force: bool) -> None:
     try:
         write_whole(path, text.encode(), last=lambda: may_write(path, force))
     except OSError as error:
-        raise UsageError(f"the file cannot be written: {error.strerror}", path) from None
+        raise UsageError(f"the file cannot be written: {error.strerror}", path, "name another with -o") from None

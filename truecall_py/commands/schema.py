@@ -46,4 +46,4 @@ def write(path: str, content: str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise UsageError(f"the file cannot be written: {error.strerror}", path) from None
+        raise UsageError(f"the file cannot be written: {error.strerror}", path, "name another with -o") from None

@@ -77,7 +77,7 @@ def upward() -> tuple[str, ...]:
         folder = os.path.dirname(folder)
     if not every:
         what = f"no {FILE_NAME} here or in any folder above"
-        raise UsageError(what, os.getcwd(), "name a contract file or a folder, or a pack with --pack NAME")
+        raise UsageError(what, os.getcwd(), "name a contract file, or a --pack; truecall init writes a first one")
     return tuple(every)
 
 

@@ -44,6 +44,8 @@ def text(subjects: Sequence[Subject], results: Results, require: bool) -> str:
             if not result.holds:
                 lines += failure(subject, result)
     lines.append(click.style(summary(subjects, results), bold=True))
+    if not results:
+        lines.append("  -> give a contract `examples:`; those of a shipped pack run with: truecall test --pack files")
     return "\n".join(lines) + "\n"
 
 

@@ -42,7 +42,8 @@ def text(results: list[Judged]) -> str:
         if not brief or result.state or result.judgement is None:
             one(out, result)
     summary(out, results)
-    return buffer.getvalue()
+    # The columns of a table are filled up with blanks, which are noise in a file or a pipe.
+    return buffer.getvalue() if out.is_terminal else "\n".join(map(str.rstrip, buffer.getvalue().split("\n")))
 
 
 def one(out: Console, result: Judged) -> None:
