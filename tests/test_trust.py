@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import stat
@@ -97,6 +98,19 @@ def test_trust_shows_what_it_pins(project):
     unpinned = next(line for line in lines if line.startswith("  run, but not pinned:"))
     assert "git" in unpinned and "probe.sh" not in unpinned
     assert lines[-1] == f"trusted: {project.contract}"
+
+
+def test_trust_shows_a_pack_in_one_line(project):
+    """What truecall ships is counted, so that a person sees the contracts of the file's own; and which only observe."""
+    text = "version: 1\nuse: [shell, guards]\ncontracts:\n  - id: mine\n    tool: t\n    post: {result: {path: id, exists: true}}\n"
+    project.write("truecall.yaml", text)
+    said = project.command("trust", "--yes").stdout
+    assert "  mine: t\n" in said and "shell-rm" not in said and len(said.splitlines()) < 10
+    assert re.search(r"^  pack shell: \d\d contracts$", said, re.M)
+    assert re.search(r"^  pack guards: \d+ contracts, all before the call$", said, re.M)
+    project.write("truecall.yaml", text + "mode: observe\n")
+    said = project.command("trust", "--yes").stdout
+    assert re.search(r"^  pack shell: \d\d contracts  \(observe only\)$", said, re.M)
 
 
 def test_trust_shows_what_will_be_run(project):

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -80,17 +80,17 @@ def confirm(yes: bool) -> None:
 
 
 def shown(compiled: Compiled) -> None:
-    """What is about to be trusted: every contract with what it applies to, what it checks and what it runs."""
+    """What is about to be trusted: every contract of the file's own with what it applies to, what it checks and what
+    it runs, and how many come with each pack."""
     say(compiled.path)
     for plain in compiled.contracts:
+        if plain.get("pack"):
+            continue
         about = ", ".join([*plain.get("tool", ()), *(f"kind {kind}" for kind in plain.get("kind", ()))])
-        pack = f"  (pack {plain['pack']})" if plain.get("pack") else ""
         observe = "  (observe only)" if plain.get("mode") == "observe" else ""
         if plain.get("event") == "stop":
             about = f"at the stop{f', about {about}' if about else ''}"
-        say(f"  {plain['id']}: {about}{pack}{observe}")
-        if pack:  # truecall's own, and the same everywhere
-            continue
+        say(f"  {plain['id']}: {about}{observe}")
         if plain.get("claims"):
             say(f"    where the last message holds {' or '.join(map(shown_value, plain['claims']))}")
         for path, matcher in plain["when"].items():
@@ -106,6 +106,8 @@ def shown(compiled: Compiled) -> None:
         for name in ("remedy", "alternatives"):  # what an agent is told to do
             if plain.get(name):
                 say(f"    {name}: {shown_value(plain[name])}")
+    for line in packs(compiled.contracts):
+        say(f"  {line}")
     if compiled.policy:
         say(f"  policy: {shown_value(compiled.policy)}")
     for problem in compiled.warnings:
@@ -116,6 +118,21 @@ def shown(compiled: Compiled) -> None:
         say(f"  run, but not pinned: {', '.join(compiled.unpinned)}")
     if os.path.basename(compiled.path) != FILE_NAME:
         say(f"  note: the hook reads this file only with --contracts, since its name is not {FILE_NAME}")
+
+
+def packs(contracts: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """A line for each pack: its contracts are truecall's own and the same everywhere, and one by one they would push
+    out of sight what must be looked at."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for plain in contracts:
+        if plain.get("pack"):
+            observe = "  (observe only)" if plain.get("mode") == "observe" else ""
+            found.setdefault((plain["pack"], observe), []).append(plain)
+    for (pack, observe), those in found.items():
+        first = sum(bool(plain.get("pre")) for plain in those)
+        some = "all" if first == len(those) else f"{first} of them"
+        before = f", {some} before the call" if first else ""
+        yield f"pack {pack}: {len(those)} contract{'' if len(those) == 1 else 's'}{before}{observe}"
 
 
 def operation(plain: dict[str, Any]) -> Iterator[str]:
