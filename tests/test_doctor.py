@@ -666,3 +666,16 @@ def test_a_switch_is_not_a_broken_registration(healthy: Any) -> None:
     assert "switched off until" in wrong and "truecall on" in wrong and "install" not in wrong
     run(healthy, "on")
     assert not said(doctor(healthy), "error")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_long_finding_is_folded_at_a_terminal_alone(capsys: Any, monkeypatch: Any, terminal: bool) -> None:
+    """At a terminal it goes on under its own beginning, no word cut; elsewhere a finding is one line."""
+    from truecall_py.commands.doctor import say
+
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    say("  ok       " + "registered for PostToolUse, " * 5 + " [/a/" + "long" * 25 + "]", 11)
+    lines = capsys.readouterr().out.splitlines()
+    assert " ".join(" ".join(lines).split()).endswith("[/a/" + "long" * 25 + "]")
+    assert len(lines) == (4 if terminal else 1) and all(line[:12].strip() == line[11] for line in lines[1:])

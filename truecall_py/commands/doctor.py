@@ -8,12 +8,15 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
+import textwrap
 import time
 
 import click
 
 from truecall_py import canary, diagnosis, enforcement, installs, inventory, places, surroundings, switch, traces
+from truecall_py.commands.call_report import width
 from truecall_py.commands.lint import NEARLY
 from truecall_py.commands.times import local
 from truecall_py.errors import TruecallError
@@ -244,12 +247,21 @@ def as_text(findings: list[Finding]) -> None:
             group = finding.group
             click.echo(group)
         where = f"  [{finding.where}]" if finding.where else ""
-        click.echo(harmless(f"  {finding.level:<8} {finding.what}{where}".replace("\n", " ")))
+        say(f"  {finding.level:<8} {finding.what}{where}", 11)
         if finding.do and finding.level != OK:
-            click.echo(harmless(f"           -> {finding.do}".replace("\n", " ")))
+            say(f"           -> {finding.do}", 14)
     errors = sum(finding.level == ERROR for finding in findings)
     warnings = sum(finding.level == WARNING for finding in findings)
     click.echo(f"{count(errors, 'error')}, {count(warnings, 'warning')}")
+
+
+def say(text: str, indent: int) -> None:
+    """A finding on one line; folded under its own beginning at a terminal, paths and long words kept whole."""
+    plain = harmless(text.replace("\n", " "))
+    if sys.stdout.isatty():
+        fold = textwrap.TextWrapper(width(), "", " " * indent, break_long_words=False, break_on_hyphens=False)
+        plain = fold.fill(plain)
+    click.echo(plain)
 
 
 def count(number: int, noun: str) -> str:
