@@ -41,6 +41,9 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
     PATH is a contract file or its folder; ./truecall.yaml if left out. The code that a contract names inside
     its folder is pinned with it. When the file changes, the trusted form stays in force until this command
     is run again.
+
+    Exit codes: 0 done, 2 wrong usage, a file that cannot be used or an agent's shell, 3 the store cannot be used, 130
+    you said no.
     """
     state = os.path.abspath(state) if state else places.state()
     check(state)
