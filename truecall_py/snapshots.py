@@ -162,7 +162,6 @@ def keep(state: str, session: str, call: str, snapshot: Snapshot) -> bool:
     draft = os.path.join(folder, f"{name}-{os.getpid()}{DRAFT}")
     try:
         descriptor = drafted(draft, lambda: ready(folder, snapshot.at))
-        made = True
     except OSError:
         return False
     try:
@@ -170,12 +169,12 @@ def keep(state: str, session: str, call: str, snapshot: Snapshot) -> bool:
         while data:
             data = data[os.write(descriptor, data) :]
         put(draft, os.path.join(folder, name))
+        return True
     except OSError:
-        made = False
+        return False
     finally:
         os.close(descriptor)
         forget(draft)
-    return made
 
 
 def drafted(draft: str, ready: Callable[[], None]) -> int:
