@@ -126,8 +126,11 @@ def test_a_folder_without_a_contract_file_is_told_how_to_begin(captured: Any, ar
     assert done.returncode == 2 and "  -> " in done.stderr and "truecall init" in done.stderr
 
 
-def test_every_wrong_usage_comes_with_a_way_out() -> None:
-    """No UsageError is raised without `do`. Those of a small world are shown as what became of an example."""
+ERRORS = ("UsageError", "TrustError", "LedgerError")
+
+
+def test_every_error_comes_with_a_way_out() -> None:
+    """None is raised without `do`. Those of a small world are shown as what became of an example."""
     import ast
     import pathlib
 
@@ -136,7 +139,7 @@ def test_every_wrong_usage_comes_with_a_way_out() -> None:
     bare = []
     for path in pathlib.Path(truecall_py.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "UsageError"):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS):
                 continue
             if len(node.args) < 3 and "do" not in [each.arg for each in node.keywords]:
                 bare.append(f"{path.name}:{node.lineno}")

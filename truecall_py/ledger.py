@@ -131,7 +131,8 @@ class Ledger:
         except self.sqlite.Error as error:
             raise self.trouble(error) from None
         except OSError as error:
-            raise LedgerError(f"the ledger cannot be opened: {error.strerror}", self.path) from None
+            do = "see that its folder is yours to write in"
+            raise LedgerError(f"the ledger cannot be opened: {error.strerror}", self.path, do) from None
 
     def found(self, create: bool) -> None:
         """Sees to it that there is a file, and that it is ours alone. A file that is there is not opened for that:

@@ -269,7 +269,8 @@ def revoke(path: str, state: str) -> int:
                 folder = os.path.dirname(folder)
             unmark(state)
     except OSError as error:
-        raise TrustError(f"a pin cannot be removed: {error.strerror}", error.filename or folder) from None
+        do = "see that this folder is yours to write in, and run it again"
+        raise TrustError(f"a pin cannot be removed: {error.strerror}", error.filename or folder, do) from None
     return len(names)
 
 

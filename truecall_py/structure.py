@@ -109,7 +109,8 @@ class Structure:
             for key in error.validator_value:
                 if key not in error.instance and not misspelt([key], error.instance, list(schema["properties"])):
                     help_ = schema["properties"].get(key, {}).get("description", "")
-                    self.add("TC103", path, f"{self.title(path, kind)} has no `{key}`", f"add `{key}`: {help_}")
+                    self.add("TC103", path, f"{self.title(path, kind)} has no `{key}`",
+                             f"add `{key}`: {help_}" if help_ else f"add `{key}`")
         elif name == "anyOf" and "x-needs" in schema:
             if not misspelt(schema["x-needs"], error.instance, schema["x-known"]):
                 self.needed(path, schema["x-needs"])

@@ -133,7 +133,8 @@ def check(state: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise TrustError(f"the state folder cannot be looked at: {error.strerror}", state) from None
+        raise TrustError(f"the state folder cannot be looked at: {error.strerror}", state,
+                         "see that each folder of this path is yours to enter") from None
     wrong = ""
     if not modes.S_ISDIR(found.st_mode):
         wrong = "is not a folder (links are not followed)"

@@ -20,6 +20,7 @@ from truecall_py.ledger import SWITCH, Event, Ledger, LedgerError
 
 PERSON = click.option("--person", is_flag=True, help="A person is there, although an agent's environment is set.")
 STATE = click.option("--state", metavar="DIR", help="The state folder.")
+WRITABLE = "see that its folder is yours to write in"
 
 
 @click.command()
@@ -59,7 +60,7 @@ def on(person: bool, state: str | None) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(switch.path(folder))
     except OSError as error:
-        raise LedgerError(f"it cannot be switched on: {error.strerror}", switch.path(folder)) from None
+        raise LedgerError(f"it cannot be switched on: {error.strerror}", switch.path(folder), WRITABLE) from None
     if was is None:
         click.echo("truecall is on, and was")
         return
@@ -75,7 +76,7 @@ def written(folder: str, data: bytes) -> None:
         os.makedirs(folder, 0o700, exist_ok=True)
         write_whole(file, data)
     except OSError as error:
-        raise LedgerError(f"it cannot be switched off: {error.strerror}", file) from None
+        raise LedgerError(f"it cannot be switched off: {error.strerror}", file, WRITABLE) from None
     if switch.until(folder, time.time()) is None:
         raise LedgerError("it was written, but the hook does not take it for a switch", file, "look at who owns it")
 
