@@ -10,6 +10,7 @@ import types
 import pytest
 from conftest import SESSION
 from test_receipts import CONTRACT, Agent, Service, every, refusal, silent, state
+from test_unsettled import SHELL
 
 from truecall_py import (
     intents,
@@ -27,15 +28,6 @@ from truecall_py.harnesses import claude_code
 from truecall_py.ledger import Event, Ledger
 from truecall_py.remembering import Remembering
 from truecall_py.snapshots import Snapshot
-
-SHELL = """\
-version: 1
-contracts:
-  - id: made
-    kind: shell
-    when: {args.command: {runs: "make-db {d}"}}
-    post: {file_exists: {path: "{{match.d}}"}}
-"""
 
 
 @pytest.fixture
