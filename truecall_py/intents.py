@@ -203,8 +203,6 @@ def noted(memory: Remembering, meant: Sequence[Intent], call: ToolCall, folder: 
     """Writes the intents down, all or none: what is in their way is looked at in the same transaction, so that of
     two that begin in one moment the second is refused. The call is kept first: whoever is killed in between leaves no
     intent that nobody can look up. Raises LedgerError."""
-    if not meant:
-        return None
     events = [event_of(each, call, folder, memory.at, memory.memory.key, memory.private) for each in meant]
 
     def write() -> Refusal | None:
@@ -265,10 +263,10 @@ def recalled(memory: Remembering | None, contracts: Sequence[Contract], call: To
     written down. Where the ledger takes nothing they stay as the source alone makes them."""
     if memory is None:
         return [forgotten(each) for each in made]
-    by_id = {(each.id, each.source): each for each in contracts}
+    by_id, mine = {(each.id, each.source): each for each in contracts}, settled_by_receipt(contracts)
     try:
-        orphans_of(memory, settled_by_receipt(contracts), Moment(time.monotonic() + PATIENCE, memory.at, folder))
-        for contract in settled_by_receipt(contracts):
+        orphans_of(memory, mine, Moment(time.monotonic() + PATIENCE, memory.at, folder))
+        for contract in mine:
             late(memory, contract, call, folder)
         return [reweighed(memory, by_id.get((each.contract, each.source)), call, each) for each in made]
     except LedgerError as error:
