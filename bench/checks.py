@@ -4,7 +4,7 @@
 
 Each check's first verified example is played: its world is built, the look before the call is taken through the
 registered command, and the call after it is judged through it again and again. `--write` keeps the ratios in
-bench/checks.json, from which the table in the README is made (`python -m truecall_py.generated`).
+bench/checks.json, from which the table in the README is made (`python -m truecall_py.codegen.generate`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ sys.path[:0] = [ROOT, os.path.join(ROOT, "tests")]
 from test_examples import Handler, build, filled, quiet  # noqa: E402
 
 from truecall_py import checks  # noqa: E402
-from truecall_py.pinning import compile_file, trust  # noqa: E402
+from truecall_py.trust.pin import compile_file, trust  # noqa: E402
 
 LAUNCHER = os.path.join(ROOT, "hooks", "run.sh")
 KEPT = os.path.join(ROOT, "bench", "checks.json")

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from detect_homes import BASES, GITCONFIG, environment, shell
 
 from truecall_py import judge
-from truecall_py.library import look_before
-from truecall_py.pinning import source
-from truecall_py.types import REFUTED
+from truecall_py.api import look_before
+from truecall_py.core.types import REFUTED
+from truecall_py.trust.pin import source
 
 PACKS = ("files", "gates", "git", "guards", "mcp", "node", "python", "self", "shell")
 WORLD = "@WORLD@"  # stands for the working folder in commands and arguments

@@ -22,7 +22,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
-from truecall_py.pinning import compile_file, trust  # noqa: E402
+from truecall_py.trust.pin import compile_file, trust  # noqa: E402
 
 CLEAN = "--clean" in sys.argv
 LAUNCHER = os.path.join(ROOT, "hooks", "run.sh")

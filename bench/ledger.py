@@ -22,18 +22,18 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
-from truecall_py import ledger  # noqa: E402
-from truecall_py.ledger import BATCH, ENDED, REQUESTED, Event, Ledger  # noqa: E402
+from truecall_py.ledger import store as ledger  # noqa: E402
+from truecall_py.ledger.store import BATCH, ENDED, REQUESTED, Event, Ledger  # noqa: E402
 
 LONG, SHORT = "00000000-0000-4000-8000-00000000long", "00000000-0000-4000-8000-0000000short"
 BOUND = 1.2
 HOOK = """
 import sys
 sys.path.append(sys.argv[1])
-from truecall_py import hook
-from truecall_py.ledger import Event, Ledger
-from truecall_py.memory import Memory
-from truecall_py.sessions import begun_anew
+from truecall_py.hook import main as hook
+from truecall_py.ledger.store import Event, Ledger
+from truecall_py.ledger.events import Memory
+from truecall_py.ledger.session_marks import begun_anew
 import os, time
 memory = Memory(Ledger(sys.argv[2]), sys.argv[3], {})
 begun_anew(sys.argv[2], sys.argv[3], memory.key)
@@ -42,18 +42,18 @@ memory.ledger.add(Event(sys.argv[3], sys.argv[4], "ended", time.time(), "claude-
                         "verified", {"args": {"command": "make"}, "reported": "success"}))
 os._exit(0)
 """
-LEDGERS = ("from truecall_py.memory import Memory\n", "from truecall_py.ledger import Event, Ledger\n",
-           "from truecall_py.sessions import begun_anew\n")  # fmt: skip
+LEDGERS = ("from truecall_py.ledger.events import Memory\n", "from truecall_py.ledger.store import Event, Ledger\n",
+           "from truecall_py.ledger.session_marks import begun_anew\n")  # fmt: skip
 WITHOUT = HOOK.split("memory = ")[0] + "os._exit(0)"
 for each in LEDGERS:
     WITHOUT = WITHOUT.replace(each, "")
 STOP = """
 import sys
 sys.path.append(sys.argv[1])
-from truecall_py.ledger import Event, Ledger
-from truecall_py.settling import MANY
-from truecall_py.standing import answered, of_turn, standing, told_before
-from truecall_py.types import Stop
+from truecall_py.ledger.store import Event, Ledger
+from truecall_py.operations.settle import MANY
+from truecall_py.ledger.open_calls import answered, of_turn, standing, told_before
+from truecall_py.core.types import Stop
 import os, time
 ledger, stop = Ledger(sys.argv[2]), Stop("claude-code", "Stop", sys.argv[3], "t1")
 events, stops = ledger.session(sys.argv[3], MANY), ledger.stops(sys.argv[3])

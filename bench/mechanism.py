@@ -29,7 +29,7 @@ sys.path[:0] = [ROOT, os.path.dirname(os.path.abspath(__file__))]
 
 from mechanism_world import BEHAVIOURS, CHARGE, LIES, OTHER, SAVE, Answer, Tool, World  # noqa: E402
 
-from truecall_py import pinning  # noqa: E402
+from truecall_py.trust import pin as pinning  # noqa: E402
 
 CONTRACTS = """\
 version: 1

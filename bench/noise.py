@@ -18,12 +18,12 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from truecall_py import looks
-from truecall_py.checks.outcomes import refuted, verified
-from truecall_py.contract import Contract
-from truecall_py.facts import Facts
-from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world import World
+from truecall_py.checks.support.outcomes import refuted, verified
+from truecall_py.contracts.facts import Facts
+from truecall_py.contracts.model import Contract
+from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.judging import polling as looks
+from truecall_py.world.world import World
 
 
 class Sensor:

@@ -11,7 +11,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 parent = os.path.dirname(here)
 sys.path.append(os.path.dirname(parent) if os.path.basename(parent) == "truecall_py" else parent)
 
-from truecall_py.hook import main  # noqa: E402
+from truecall_py.hook.main import main  # noqa: E402
 
 status = main(sys.argv[1:], seal=True)
 sys.stdout.flush()

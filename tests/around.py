@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import truecall_py
-from truecall_py.library import look_before
+from truecall_py.api import look_before
 
 QUIET = {
     "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.invalid",

@@ -109,7 +109,7 @@ class Project:
 
     def trust(self, text: str = NOTE, path: str = "") -> str:
         """Writes a contract file and trusts it; where its newest pin lies."""
-        from truecall_py import pinning
+        from truecall_py.trust import pin as pinning
 
         target = self.write(path or self.contract, text)
         return pinning.trust(pinning.compile_file(target), self.state)
@@ -223,7 +223,7 @@ def harness(request):
 @pytest.fixture(autouse=True)
 def no_marks_of_an_agent(monkeypatch):
     """Tests behave alike whether a person or an agent runs them."""
-    from truecall_py.commands.trust import AGENT_MARKS
+    from truecall_py.cli.commands.trust import AGENT_MARKS
 
     for name in (*AGENT_MARKS, "CLAUDE_PROJECT_DIR", "TRUECALL_PYTHON"):
         monkeypatch.delenv(name, raising=False)

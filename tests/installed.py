@@ -37,7 +37,7 @@ def main(environment: str) -> int:
         assert verified.returncode == 1, verified
         assert b"REFUTED note-saved" in verified.stdout, verified
         assert run(truecall, "trust", "--yes").returncode == 0
-        where = run(python, "-c", "from truecall_py.places import launcher; print(launcher())").stdout.decode().strip()
+        where = run(python, "-c", "from truecall_py.core.paths import launcher; print(launcher())").stdout.decode().strip()
         assert where.startswith(environment), where
         payload = json.dumps({**PAYLOAD, "cwd": folder}).encode()
         for argv in (("sh", where, "claude-code", "PostToolUse"), (truecall, "hook", "--harness", "claude-code")):

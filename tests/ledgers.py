@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from truecall_py.ledger import BATCH, ENDED, REFUSED, REQUESTED, SETTLED, WAITING, Event, Ledger
+from truecall_py.ledger.store import BATCH, ENDED, REFUSED, REQUESTED, SETTLED, WAITING, Event, Ledger
 
 NOTE = "mcp__notes__save_note"
 

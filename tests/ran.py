@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 from truecall_py import judge
-from truecall_py.library import look_before
-from truecall_py.pinning import source
-from truecall_py.types import REFUTED, VERIFIED
+from truecall_py.api import look_before
+from truecall_py.core.types import REFUTED, VERIFIED
+from truecall_py.trust.pin import source
 
 HERE = os.path.dirname(sys.executable)
 

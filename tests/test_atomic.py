@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from truecall_py import atomic, places
+from truecall_py.core import atomic_write as atomic
+from truecall_py.core import paths as places
 
 # Writes a file, and waits for a line right before the draft takes its place.
 WRITER = """
 import sys
-from truecall_py.atomic import write_whole
+from truecall_py.core.atomic_write import write_whole
 def last():
     print("drawn", flush=True)
     sys.stdin.readline()

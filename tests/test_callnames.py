@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_stopping import SESSION, TWO, Turn, reason, silent
 
-from truecall_py.ledger import ENDED, REFUSED, Ledger
+from truecall_py.ledger.store import ENDED, REFUSED, Ledger
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from truecall_py.checks import command
-from truecall_py.errors import Unverified
-from truecall_py.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world import World
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.world.world import World
 
 CALL = ToolCall("claude-code", "PostToolUse", "Bash", frozenset({"shell"}), {})
 

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from truecall_py.checks import custom
-from truecall_py.errors import Unverified
-from truecall_py.types import ABSENT, REFUTED, UNVERIFIED, VERIFIED, File, ToolCall
-from truecall_py.world import World
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, REFUTED, UNVERIFIED, VERIFIED, File, ToolCall
+from truecall_py.world.world import World
 
 
 def call(**named):

@@ -9,8 +9,8 @@ from around import outcome, put
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truecall_py.checks import edits
-from truecall_py.checks.edits import Edit
+from truecall_py.checks.support import edits
+from truecall_py.checks.support.edits import Edit
 
 EDIT = {"old_string": "b=2", "new_string": "b=3"}
 TWICE = {"old_string": "x\n", "new_string": "x\nnew\n"}
@@ -181,8 +181,8 @@ def test_what_the_call_shows_of_the_content_before(check, tmp_path, params, afte
 def test_two_calls_at_once(check, tmp_path):
     """A change that another call may have made is not laid at this one's door."""
     import truecall_py
-    from truecall_py import snapshots
-    from truecall_py.library import look_before
+    from truecall_py.api import look_before
+    from truecall_py.world import snapshots
 
     put(tmp_path, {"a.txt": "a\n"})
     contracts = {"version": 1, "contracts": [

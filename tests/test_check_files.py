@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truecall_py
-from truecall_py.checks import walk
-from truecall_py.errors import Unverified
-from truecall_py.template import itself, resolve
+from truecall_py.checks.support import glob_walk as walk
+from truecall_py.contracts.template import itself, resolve
+from truecall_py.core.errors import Unverified
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ from typing import ClassVar
 import pytest
 
 from truecall_py import judge
-from truecall_py.library import look_before
-from truecall_py.pinning import source
-from truecall_py.remotes import address
-from truecall_py.repository import Repository
-from truecall_py.world import World
+from truecall_py.api import look_before
+from truecall_py.trust.pin import source
+from truecall_py.world.git import Repository
+from truecall_py.world.git_remote import address
+from truecall_py.world.world import World
 
 NAMES = {
     "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
@@ -423,7 +423,7 @@ def test_an_unreachable_remote_is_no_verdict(place):
 
 def test_a_repository_of_another_user_is_no_verdict(place, monkeypatch):
     """git refuses a repository that it does not trust; that is said."""
-    monkeypatch.setattr("truecall_py.repository.QUIET", {**NAMES, "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
+    monkeypatch.setattr("truecall_py.world.git.QUIET", {**NAMES, "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
     got, found = state(place, {"branch": "main"})
     assert got == "unverified" and "safe.directory" in found
 
@@ -646,8 +646,8 @@ def test_the_persons_own_ssh_is_used_and_the_repositorys_is_not(place, monkeypat
 
 def test_the_real_hook_looks_before_and_after(place):
     """Through the hook process: the look before is kept, and the push that did not happen is refused."""
-    from truecall_py import places
-    from truecall_py.pinning import compile_file, trust
+    from truecall_py.core import paths as places
+    from truecall_py.trust.pin import compile_file, trust
 
     contract, states = place / "w" / "truecall.yaml", place / "state"
     contract.write_text("version: 1\nuse: [git]\ncontracts: []\n")

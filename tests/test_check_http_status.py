@@ -9,10 +9,10 @@ import pytest
 from test_network import answer, server  # noqa: F401 - the fixture
 
 from truecall_py.checks import http_status
-from truecall_py.errors import Unverified
-from truecall_py.snapshots import Snapshot, key
-from truecall_py.types import NEW, REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world import World
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import NEW, REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.world import World
 
 CALL = ToolCall("claude-code", "PostToolUse", "mcp__deploy__publish", frozenset({"mcp"}), {})
 

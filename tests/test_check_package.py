@@ -11,11 +11,11 @@ import sys
 import pytest
 
 from truecall_py.checks import package as check
-from truecall_py.checks import requirement
-from truecall_py.errors import Unverified
-from truecall_py.snapshots import Snapshot, key
-from truecall_py.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world import World
+from truecall_py.checks.support import requirement
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.world import World
 
 SITE = ".venv/lib/python3.12/site-packages"
 

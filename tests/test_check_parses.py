@@ -7,7 +7,7 @@ import sys
 import pytest
 from around import outcome
 
-from truecall_py import documents
+from truecall_py.worker import documents
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from truecall_py import listeners
 from truecall_py.checks import port as check
-from truecall_py.errors import Unverified
-from truecall_py.snapshots import Snapshot, key
-from truecall_py.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world import World
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.world import sockets as listeners
+from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.world import World
 
 CALL = ToolCall("claude-code", "PostToolUse", "Bash", frozenset({"shell"}), {})
 

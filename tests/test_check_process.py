@@ -8,13 +8,14 @@ import sys
 import time
 
 import pytest
+from conftest import ROOT
 
-from truecall_py import processes
 from truecall_py.checks import process as check
-from truecall_py.errors import Unverified
-from truecall_py.snapshots import Snapshot, key
-from truecall_py.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world import World
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.world import process_table as processes
+from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.world import World
 
 CALL = ToolCall("claude-code", "PostToolUse", "Bash", frozenset({"shell"}), {})
 
@@ -136,11 +137,11 @@ def test_the_number_is_compared_with_the_one_before_the_call(tmp_path, start):
 def test_truecall_and_what_started_it_are_never_meant(tmp_path, source):
     """Its own command line and its parents' match nothing; their ids prove nothing."""
     word = f"mark-self-{os.getpid()}"
-    code = "import sys; from truecall_py import processes; from truecall_py.checks import process as p; " \
-           "from truecall_py.world import World; processes.has_proc = lambda: sys.argv[2] == 'proc'; " \
+    code = "import sys; from truecall_py.world import process_table as processes; from truecall_py.checks import process as p; " \
+           "from truecall_py.world.world import World; processes.has_proc = lambda: sys.argv[2] == 'proc'; " \
            "print(p.run({'command': {'contains': sys.argv[1]}}, None, World()).state)"  # fmt: skip
     argv = ("sh", "-c", f'"$0" -c "$1" {word} {source}; true', sys.executable, code)
-    root = os.path.dirname(os.path.dirname(os.path.dirname(check.__file__)))
+    root = ROOT
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": root}, check=True)
     assert done.stdout.strip() == REFUTED, done
     for pid in (os.getpid(), os.getppid(), 1):

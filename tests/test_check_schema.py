@@ -8,9 +8,9 @@ import pytest
 from test_network import answer, server  # noqa: F401 - the fixture
 
 from truecall_py.checks import schema
-from truecall_py.errors import Unverified
-from truecall_py.types import ABSENT, REFUTED, VERIFIED, ToolCall
-from truecall_py.world import World
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, REFUTED, VERIFIED, ToolCall
+from truecall_py.world.world import World
 
 ISSUE = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
 

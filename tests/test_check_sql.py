@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecall_py.checks import sql
-from truecall_py.checks.sql_text import sweeping
-from truecall_py.errors import Unverified
-from truecall_py.types import REFUTED, VERIFIED, ToolCall
-from truecall_py.world import World
+from truecall_py.checks.support.sql_tokens import sweeping
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import REFUTED, VERIFIED, ToolCall
+from truecall_py.world.world import World
 
 SWEEPS = (
     "DELETE FROM users",

@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from truecall_py.checks import sqlite as check
-from truecall_py.databases import authorized, first_word
-from truecall_py.errors import Unverified
-from truecall_py.snapshots import Snapshot, key
-from truecall_py.types import NEW, OLD, REFUTED, VERIFIED, ToolCall
-from truecall_py.world import World
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import NEW, OLD, REFUTED, VERIFIED, ToolCall
+from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.sqlite import authorized, first_word
+from truecall_py.world.world import World
 
 CALL = ToolCall("claude-code", "PostToolUse", "mcp__db__add", frozenset({"mcp"}), {})
 ONE = {"at_least": 1}

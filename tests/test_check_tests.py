@@ -7,12 +7,13 @@ import time
 
 import pytest
 
-from truecall_py.checks import junit, summaries
 from truecall_py.checks import tests as check
-from truecall_py.errors import Unverified
-from truecall_py.snapshots import Snapshot, key
-from truecall_py.types import NEW, REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world import World
+from truecall_py.checks.support import junit
+from truecall_py.checks.support import runner_summaries as summaries
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import NEW, REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.world import World
 
 GOOD = '<?xml version="1.0"?><testsuites><testsuite tests="2"><testcase name="a"/><testcase name="b"/></testsuite></testsuites>'
 BAD = "<testsuite><testcase name='x'><failure/></testcase></testsuite>"

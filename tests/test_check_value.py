@@ -9,11 +9,13 @@ from around import outcome
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truecall_py.checks import flat, formats, keypath
-from truecall_py.documents import value_of
-from truecall_py.errors import Unverified
-from truecall_py.template import quoted, resolve
-from truecall_py.types import ABSENT
+from truecall_py.checks.support import env_and_ini as flat
+from truecall_py.checks.support import file_formats as formats
+from truecall_py.checks.support import key_path as keypath
+from truecall_py.contracts.template import quoted, resolve
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
+from truecall_py.worker.documents import value_of
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from truecall_py.cli import COMMANDS
+from truecall_py.cli.main import COMMANDS
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 CONTRACTS = """\
@@ -143,7 +143,7 @@ def test_every_error_comes_with_a_way_out() -> None:
                 continue
             if len(node.args) < 3 and "do" not in [each.arg for each in node.keywords]:
                 bare.append(f"{path.name}:{node.lineno}")
-    assert [each for each in bare if not each.startswith("smallworld.py")] == []
+    assert [each for each in bare if not each.startswith("sandbox.py")] == []
 
 
 def test_errors_say_what_where_and_what_to_do(captured: Any) -> None:
@@ -160,7 +160,7 @@ def test_errors_say_what_where_and_what_to_do(captured: Any) -> None:
 def test_a_bug_ends_in_a_report_without_values(captured: Any) -> None:
     """An exception nobody expected: exit code 3, a report of 0600 that holds places in the code and no data."""
     code = (
-        "import sys; from truecall_py import cli; from truecall_py.commands import verify\n"
+        "import sys; from truecall_py.cli import main as cli; from truecall_py.cli.commands import verify\n"
         "def burst(*a, **k): raise ZeroDivisionError('hello secret')\n"
         "verify.judge = burst\nsys.exit(cli.run(['verify', 'lie.json']))"
     )
@@ -223,7 +223,7 @@ def test_output_that_cannot_be_written_is_no_bug(captured: Any, argv: str) -> No
 def test_judge_is_public_and_needs_no_trust(captured: Any) -> None:
     """`truecall_py.judge` takes an object, text or bytes, and a path or the parsed content of a contract file."""
     import truecall_py
-    import truecall_py.library
+    import truecall_py.api
 
     payload = captured.mcp()
     for form in (payload, json.dumps(payload), json.dumps(payload).encode()):
@@ -240,9 +240,9 @@ def test_judge_is_public_and_needs_no_trust(captured: Any) -> None:
         said["tool_response"][0]["text"] = "ab"
         assert truecall_py.judge(said, parsed).verdicts[0].state == "refuted", ascii(unseen)
     parsed["contracts"][0]["post"] = {"result": {"of": "text", "contains": "\ud800"}}
-    with pytest.raises(truecall_py.errors.ContractError):
+    with pytest.raises(truecall_py.core.errors.ContractError):
         truecall_py.judge(payload, parsed)
     parsed["contracts"][0]["post"] = {"result": {"of": "text", "contains": "saved"}}
     for wrong in ({}, b"", "[]", {"a": 1}):
-        with pytest.raises(truecall_py.library.PayloadError):
+        with pytest.raises(truecall_py.api.PayloadError):
             truecall_py.judge(wrong, parsed)

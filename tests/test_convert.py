@@ -10,9 +10,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truecall_py import ancestor, loader
-from truecall_py.ancestor import converted
-from truecall_py.errors import UsageError
+from truecall_py.authoring import convert as ancestor
+from truecall_py.authoring.convert import converted
+from truecall_py.contract_files import loader
+from truecall_py.core.errors import UsageError
 
 
 def of(*contracts: Any) -> ancestor.Conversion:

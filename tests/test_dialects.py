@@ -9,7 +9,8 @@ import os
 import pytest
 from conftest import NOTE, SESSION
 
-from truecall_py import harnesses, trouble_words
+from truecall_py import clients as harnesses
+from truecall_py.messages import failures as trouble_words
 
 EVENTS = {
     "claude-code": "PostToolUse", "codex": "PostToolUse", "gemini-cli": "AfterTool", "qwen-code": "PostToolUse",

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from truecall_py import cli, loader
-from truecall_py.generated import ROOT
+from truecall_py.cli import main as cli
+from truecall_py.codegen.generate import ROOT
+from truecall_py.contract_files import loader
 
 PAGES = ["README.md", *(f"docs/{name}" for name in sorted(os.listdir(os.path.join(ROOT, "docs"))))]
 
@@ -45,7 +46,7 @@ def test_commands_that_are_named_exist(page: str) -> None:
 
 def test_the_readme_shows_the_correction_as_it_is() -> None:
     """The correction on the first screen is the one that the program writes today."""
-    from truecall_py.commands.demo import ARGS, CONTRACTS, payload
+    from truecall_py.cli.commands.demo import ARGS, CONTRACTS, payload
 
     shown = next(body for page, body in blocks("text") if "NOT DONE" in body)
     import tempfile

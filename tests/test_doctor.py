@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from test_install import HARNESSES, PROJECT, USER, home, person, read, run, tree
 
-from truecall_py import codex_trust, places
+from truecall_py.core import paths as places
+from truecall_py.setup import codex_trust
 
 __all__ = ["person"]
 GOOD = "version: 1\nuse: [files]\n"
@@ -600,7 +601,7 @@ def test_a_time_out_that_no_client_can_count(healthy: Any, name: str, most: int)
 
 
 @pytest.mark.parametrize("name", list(HARNESSES))
-@pytest.mark.parametrize("gone", ["engine.py", "world.py", "checks"])
+@pytest.mark.parametrize("gone", ["judging/engine.py", "world/world.py", "checks"])
 def test_half_a_package(healthy: Any, name: str, gone: str) -> None:
     """A package whose engine, world or checks are gone answers each call with a notice of its own crash: the canary
     reaches them, and says so. With all of it there, both contracts are answered as they must be."""
@@ -671,7 +672,7 @@ def test_a_switch_is_not_a_broken_registration(healthy: Any) -> None:
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_long_finding_is_folded_at_a_terminal_alone(capsys: Any, monkeypatch: Any, terminal: bool) -> None:
     """At a terminal it goes on under its own beginning, no word cut; elsewhere a finding is one line."""
-    from truecall_py.commands.doctor import say
+    from truecall_py.cli.commands.doctor import say
 
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)

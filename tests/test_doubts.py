@@ -10,8 +10,8 @@ from hypothesis import strategies as some
 
 from truecall_py import judge
 from truecall_py.checks import result
-from truecall_py.errors import ContractError, Unverified
-from truecall_py.types import CAUSES, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.core.errors import ContractError, Unverified
+from truecall_py.core.types import CAUSES, REFUTED, UNVERIFIED, VERIFIED
 
 
 def judged(post: Any, folder: Any = "/", command: str = "make all", **contract: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import truecall_py
-from truecall_py.judging import Judgement
+from truecall_py.judging.judge import Judgement
 
 
 def claude(tool: str, args: dict[str, Any], response: Any = None, **more: Any) -> dict[str, Any]:

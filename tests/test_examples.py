@@ -12,7 +12,7 @@ import pytest
 
 import truecall_py
 from truecall_py import checks
-from truecall_py.library import look_before
+from truecall_py.api import look_before
 
 EXAMPLES = [(name, example) for name in checks.NAMES for example in checks.module(name).EXAMPLES]
 

@@ -17,8 +17,9 @@ import pytest
 from conftest import ROOT
 from ledgers import NOTE, call, scene, verdict
 
-from truecall_py import history, otlp
-from truecall_py.ledger import ENDED, FILE, REQUESTED, Event, Ledger
+from truecall_py.ledger.store import ENDED, FILE, REQUESTED, Event, Ledger
+from truecall_py.reporting import otlp
+from truecall_py.reporting import queries as history
 
 NASTY = "=1+1\x00\x1b[31m\r\n\ud83d\u202e, \"q\""
 

@@ -604,14 +604,14 @@ def test_a_check_that_raises_is_a_fault_of_ours(project, harness, error):
 def test_a_bug_leaves_a_report_without_data(project):
     """A bug of truecall's own is answered, and the report holds places in the code and nothing of the call."""
     project.trust()
-    run = installation(project, "judging.py", "\ndef verdicts(*values):\n    raise ValueError('hello')\n")
+    run = installation(project, "judging/judge.py", "\ndef verdicts(*values):\n    raise ValueError('hello')\n")
     answer = project.hook(project.mcp(), run=run)
     assert unverified(answer, "a bug of its own (ValueError)", project.state + "/reports/")
     (report,) = os.listdir(project.state + "/reports")
     path = os.path.join(project.state, "reports", report)
     with open(path) as file:
         text = file.read()
-    assert "ValueError" in text and "judging.py" in text and "hello" not in text
+    assert "ValueError" in text and "judge.py" in text and "hello" not in text
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
 
 
@@ -802,15 +802,15 @@ def test_a_dead_python_blocks_the_stop_only_once(project, harness, event):
 
 
 SABOTAGE = {
-    "a syntax error": ("hook.py", "def main(:\n"),
-    "an empty module": ("hook.py", ""),
-    "a missing module": ("types.py", None),
-    "a missing package file": ("harnesses/__init__.py", None),
-    "a module that raises": ("wire.py", "raise ValueError\n"),
-    "a module that exits": ("errors.py", "raise SystemExit(0)\n"),
-    "a module that ends it all": ("errors.py", "import os\nos._exit(0)\n"),
-    "a module that prints": ("errors.py", "\nprint('{}')\nimport os\nos._exit(0)\n"),
-    "a seal that was changed": ("hook.py", "\nSEAL = '#other'\n"),
+    "a syntax error": ("hook/main.py", "def main(:\n"),
+    "an empty module": ("hook/main.py", ""),
+    "a missing module": ("core/types.py", None),
+    "a missing package file": ("clients/__init__.py", None),
+    "a module that raises": ("core/fast_json.py", "raise ValueError\n"),
+    "a module that exits": ("core/errors.py", "raise SystemExit(0)\n"),
+    "a module that ends it all": ("core/errors.py", "import os\nos._exit(0)\n"),
+    "a module that prints": ("core/errors.py", "\nprint('{}')\nimport os\nos._exit(0)\n"),
+    "a seal that was changed": ("hook/main.py", "\nSEAL = '#other'\n"),
 }
 
 
@@ -839,7 +839,7 @@ def test_planted_modules_are_not_imported(project, harness):
     project.trust(CUSTOM)
     ran = os.path.join(project.base, "ran")
     planted = ("json", "os", "sitecustomize", "usercustomize", "time", "types", "_json", "truecall_py/__init__",
-               "truecall_py/hook", "yaml")  # fmt: skip
+               "truecall_py/hook/main", "yaml")  # fmt: skip
     for folder in ("", "lib/"):
         for name in planted:
             project.write(f"{folder}{name}.py", PLANTED.format(ran=ran))
@@ -1051,11 +1051,11 @@ def test_trust_on_a_tiny_file_system(project):
 @pytest.mark.parametrize("contents", ["one content", "eight contents"])
 def test_many_trusts_at_once_leave_readable_pins(project, contents):
     """Eight people who trust at once all succeed, and every content that was trusted is trusted afterwards."""
-    from truecall_py.trust import Pin
+    from truecall_py.trust.store import Pin
 
     texts = [NOTE + (f"# {number}\n" if contents == "eight contents" else "") for number in range(8)]
     code = (
-        "import sys; from truecall_py import pinning; data = sys.argv[1].encode(); sys.stdin.read();"
+        "import sys; from truecall_py.trust import pin as pinning; data = sys.argv[1].encode(); sys.stdin.read();"
         "pinning.trust(pinning.compile_file('truecall.yaml', data), sys.argv[2])"
     )
     started = [
@@ -1084,7 +1084,7 @@ def test_a_loop_in_truecalls_own_code_ends_with_the_deadline(project):
         "import sys; sys.path.append(sys.argv[1]); from truecall_py.checks import file_exists\n"
         "def loop(*_):\n    while True: pass\n"
         "file_exists.run = loop\n"
-        "from truecall_py.hook import main; sys.exit(main(['claude-code', 'PostToolUse', '--deadline', '0.5']))"
+        "from truecall_py.hook.main import main; sys.exit(main(['claude-code', 'PostToolUse', '--deadline', '0.5']))"
     )
     argv = [sys.executable, "-I", "-S", "-c", code, ROOT]
     done = subprocess.run(argv, input=json.dumps(project.mcp()).encode(), capture_output=True, timeout=PATIENCE,

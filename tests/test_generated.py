@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from truecall_py import generated
+from truecall_py.codegen import generate as generated
 
 FILES = generated.files()
 
@@ -15,7 +15,7 @@ FILES = generated.files()
 def test_generated_files_are_current(path: str) -> None:
     """A generated file in the repository is what its generator makes now."""
     with open(os.path.join(generated.ROOT, path), encoding="utf-8") as file:
-        assert file.read() == FILES[path], "run: python -m truecall_py.generated"
+        assert file.read() == FILES[path], "run: python -m truecall_py.codegen.generate"
 
 
 def test_the_launcher_is_valid_in_every_shell_that_is_here() -> None:

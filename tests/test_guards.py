@@ -12,9 +12,12 @@ import pytest
 import yaml
 from conftest import ROOT, SESSION
 
-from truecall_py import budgets, guarding, pinning, regex
 from truecall_py.checks import NAMES, STAGE, STAGES
-from truecall_py.types import UNVERIFIED, Outcome
+from truecall_py.core.types import UNVERIFIED, Outcome
+from truecall_py.guards import barrier as guarding
+from truecall_py.policy import retry_budgets as budgets
+from truecall_py.trust import pin as pinning
+from truecall_py.world import bounded_regex as regex
 
 SCHEMA = """\
 version: 1

@@ -7,14 +7,21 @@ from typing import Any
 
 import pytest
 
-from truecall_py import harnesses
-from truecall_py.errors import PayloadError
-from truecall_py.facts import Facts, exit_code, reported
-from truecall_py.harnesses import claude_code, cline, codex, copilot_cli, gemini_cli, opencode, qwen_code, recognise
-from truecall_py.harnesses.content import read
-from truecall_py.harnesses.patch import files
-from truecall_py.types import ABSENT
-from truecall_py.world import World
+from truecall_py import clients as harnesses
+from truecall_py.clients import recognise
+from truecall_py.clients.apply_patch import files
+from truecall_py.clients.claude_code import hook as claude_code
+from truecall_py.clients.cline import hook as cline
+from truecall_py.clients.codex import hook as codex
+from truecall_py.clients.copilot_cli import hook as copilot_cli
+from truecall_py.clients.gemini_cli import hook as gemini_cli
+from truecall_py.clients.opencode import hook as opencode
+from truecall_py.clients.payload import read
+from truecall_py.clients.qwen_code import hook as qwen_code
+from truecall_py.contracts.facts import Facts, exit_code, reported
+from truecall_py.core.errors import PayloadError
+from truecall_py.core.types import ABSENT
+from truecall_py.world.world import World
 
 
 def payload(tool: str, args: dict[str, Any], **more: Any) -> dict[str, Any]:

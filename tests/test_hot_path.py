@@ -15,7 +15,7 @@ DRIVER = """\
 import sys
 before = set(sys.modules)
 sys.path.append(sys.argv.pop(1))
-from truecall_py.hook import main
+from truecall_py.hook.main import main
 main(sys.argv[1:])
 sys.stderr.write("\\n".join(sorted(set(sys.modules) - before)))
 """
@@ -25,39 +25,39 @@ STDLIB = {
     "__future__", "time", "select", "_json", "_signal",
 }  # fmt: skip
 ALWAYS = {
-    "truecall_py", "truecall_py.hook", "truecall_py.incoming", "truecall_py.alarm", "truecall_py.errors", "truecall_py.types", "truecall_py.records",
-    "truecall_py.wire", "truecall_py.world", "truecall_py.harnesses", "truecall_py.harnesses.claude_code",
-    "truecall_py.harnesses.content", "truecall_py.places", "truecall_py.trust", "truecall_py.contract",
-    "truecall_py.fields", "truecall_py.globs", "truecall_py.registration", "truecall_py.switch",
+    "truecall_py", "truecall_py.hook.main", "truecall_py.hook.stdin", "truecall_py.hook.deadline", "truecall_py.core.errors", "truecall_py.core.types", "truecall_py.core.record",
+    "truecall_py.core.fast_json", "truecall_py.world.world", "truecall_py.clients", "truecall_py.clients.claude_code.hook",
+    "truecall_py.clients.payload", "truecall_py.core.paths", "truecall_py.trust.store", "truecall_py.contracts.model",
+    "truecall_py.contracts.field", "truecall_py.core.glob", "truecall_py.clients.registration", "truecall_py.hook.pause",
 }  # fmt: skip
 # Where something is enforced, the ledger is asked and told: SQLite's own module, and what that itself imports.
 LEDGER = {
     "_sqlite3", "_functools", "_operator", "_collections", "collections", "functools", "itertools", "keyword",
     "operator", "reprlib", "types", "_sha256", "_sha2", "_blake2",
-    "truecall_py.ledger", "truecall_py.memory", "truecall_py.remembering", "truecall_py.budgets",
-    "truecall_py.notices", "truecall_py.digest", "truecall_py.masking", "truecall_py.secrecy",
-    "truecall_py.sessions", "truecall_py.sqlite_driver",
+    "truecall_py.ledger.store", "truecall_py.ledger.events", "truecall_py.judging.recorder", "truecall_py.policy.retry_budgets",
+    "truecall_py.ledger.notices_shown", "truecall_py.core.hashing", "truecall_py.core.redaction", "truecall_py.core.secret_patterns",
+    "truecall_py.ledger.session_marks", "truecall_py.ledger.sqlite_driver",
 }  # fmt: skip
-CODEX = {"truecall_py.harnesses.codex", "truecall_py.harnesses.patch"}
+CODEX = {"truecall_py.clients.codex.hook", "truecall_py.clients.apply_patch"}
 # What the adapters of the other clients share, beside their own module.
 SHARED = {
-    "gemini-cli": {"truecall_py.harnesses.parts"}, "qwen-code": {"truecall_py.harnesses.parts"},
-    "copilot-cli": {"truecall_py.harnesses.patch"}, "opencode": {"truecall_py.harnesses.patch"},
-    "cline": {"truecall_py.harnesses.patch"},
+    "gemini-cli": {"truecall_py.clients.llm_parts"}, "qwen-code": {"truecall_py.clients.llm_parts"},
+    "copilot-cli": {"truecall_py.clients.apply_patch"}, "opencode": {"truecall_py.clients.apply_patch"},
+    "cline": {"truecall_py.clients.apply_patch"},
 }  # fmt: skip
 JUDGED = {
-    "truecall_py.judging", "truecall_py.engine", "truecall_py.looks", "truecall_py.checks",
-    "truecall_py.checks.file_exists", "truecall_py.checks.nearest", "truecall_py.checks.outcomes",
-    "truecall_py.checks.worktree", "truecall_py.facts", "truecall_py.matchers", "truecall_py.template",
-    "truecall_py.masking", "truecall_py.secrecy",  # the expected text is quoted in the outcome
-    "truecall_py.snapshots", "truecall_py.digest",  # was it there before the call?
+    "truecall_py.judging.judge", "truecall_py.judging.engine", "truecall_py.judging.polling", "truecall_py.checks",
+    "truecall_py.checks.file_exists", "truecall_py.checks.support.nearest_names", "truecall_py.checks.support.outcomes",
+    "truecall_py.checks.support.git_worktree", "truecall_py.contracts.facts", "truecall_py.contracts.matchers", "truecall_py.contracts.template",
+    "truecall_py.core.redaction", "truecall_py.core.secret_patterns",  # the expected text is quoted in the outcome
+    "truecall_py.world.snapshots", "truecall_py.core.hashing",  # was it there before the call?
 }  # fmt: skip
-TOLD = {"truecall_py.attempts", "truecall_py.policy", "truecall_py.wording", "truecall_py.standing", "truecall_py.unsettled"}
+TOLD = {"truecall_py.ledger.attempts", "truecall_py.policy.orders", "truecall_py.messages.corrections", "truecall_py.ledger.open_calls", "truecall_py.ledger.pending_calls"}
 NEVER = {
     "click", "rich", "yaml", "jsonschema", "re", "json", "dataclasses", "typing", "pathlib", "subprocess", "logging",
     "enum", "hashlib", "importlib.metadata", "argparse", "inspect", "collections", "functools", "contextlib",
     "tempfile", "shutil", "signal", "socket", "http.client", "sqlite3", "threading", "traceback", "warnings",
-    "truecall_py.loader", "truecall_py.pinning", "truecall_py.shell", "truecall_py.process", "truecall_py.network",
+    "truecall_py.contract_files.loader", "truecall_py.trust.pin", "truecall_py.shell.commands", "truecall_py.world.run_program", "truecall_py.world.http",
 }  # fmt: skip
 
 
@@ -68,7 +68,8 @@ def loaded(project, payload, harness="claude-code"):
         capture_output=True, timeout=PATIENCE, cwd=project.root, env=project.environment(harness), check=False,
     )  # fmt: skip
     assert done.returncode == 0, done
-    return set(done.stderr.decode().split("\n")), done.stdout
+    modules = set(done.stderr.decode().split("\n"))
+    return modules - {name.rpartition(".")[0] for name in modules}, done.stdout  # a package counts with its modules
 
 
 @pytest.fixture
@@ -96,9 +97,9 @@ def test_only_the_senders_own_adapter_is_loaded(project, name):
     """The other clients pay for no adapter but their own."""
     project.trust()
     modules, out = loaded(project, ran(project, name, command="ls"), name)
-    own = {f"truecall_py.harnesses.{name.replace('-', '_')}", *SHARED[name]}
+    own = {f"truecall_py.clients.{name.replace('-', '_')}.hook", *SHARED[name]}
     assert not out and not modules & (NEVER - LEDGER)
-    assert modules <= STDLIB | LEDGER | (ALWAYS - {"truecall_py.harnesses.claude_code"}) | own, modules
+    assert modules <= STDLIB | LEDGER | (ALWAYS - {"truecall_py.clients.claude_code.hook"}) | own, modules
 
 
 def test_a_call_that_kept_its_contract(project, harness, allowed):
@@ -117,7 +118,7 @@ def test_the_look_before_a_call(project, harness, allowed):
     payload = {key: value for key, value in project.mcp(harness).items() if key != "tool_response"}
     modules, out = loaded(project, {**payload, "hook_event_name": "PreToolUse"}, harness)
     assert not out and not modules & (NEVER - LEDGER)
-    look = {"truecall_py.beforehand", "truecall_py.unsettled", "_sha256", "_sha2"}
+    look = {"truecall_py.judging.snapshot_before", "truecall_py.ledger.pending_calls", "_sha256", "_sha2"}
     assert modules <= allowed | LEDGER | JUDGED | look, modules - allowed - LEDGER - JUDGED
     other = {**payload, "hook_event_name": "PreToolUse", "tool_name": "mcp__other__tool", "tool_use_id": "toolu_02"}
     modules, out = loaded(project, other, harness)
@@ -154,5 +155,5 @@ def test_receipts_cost_other_calls_nothing(project):
     project.write("notes/a.md", "hello")
     found, answer = loaded(project, project.mcp())
     assert answer == b""
-    names = {"receipts", "operations", "intents", "weighing", "steps", "reconciling", "operation_words"}
+    names = {"judging.receipt", "operations.view", "operations.intents", "operations.precedence", "operations.steps", "operations.reconcile", "messages.operations"}
     assert not {f"truecall_py.{name}" for name in names} & found

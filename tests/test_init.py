@@ -13,7 +13,8 @@ import pytest
 from conftest import ROOT
 from test_install import EVENTS, USER, home, person, read, run, tree
 
-from truecall_py import beginnings, loader
+from truecall_py.contract_files import loader
+from truecall_py.setup import project_kind as beginnings
 
 __all__ = ["person"]
 

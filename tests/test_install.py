@@ -18,8 +18,13 @@ from typing import Any
 import pytest
 from test_settings import value, written
 
-from truecall_py import backups, changes, cli, installs, places, registration
-from truecall_py.settings import Document
+from truecall_py.cli import main as cli
+from truecall_py.clients import registration
+from truecall_py.core import paths as places
+from truecall_py.setup import backups
+from truecall_py.setup import file_changes as changes
+from truecall_py.setup import plan as installs
+from truecall_py.setup.jsonc import Document
 
 HARNESSES = installs.registered()
 JSON = [
@@ -474,7 +479,7 @@ def test_an_edit_in_between_is_kept(person: Any, name: str, records: bool, monke
         expected = Document(text).root.plain()
         key = "description" if name == "codex" else "added"
         if edit == 0 and doc.root.get(key) is None:
-            from truecall_py.settings import added
+            from truecall_py.setup.jsonc import added
 
             changed, _ = added(doc, doc.root, key, "by hand")
             expected[key] = "by hand"
@@ -866,7 +871,7 @@ def test_the_opencode_shim(person: Any, says: str, built_in: str | None, mcp: li
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node here")
-    with open(os.path.join(places.shipped("hooks"), "opencode.ts")) as file:
+    with open(os.path.join(places.hooks(), "opencode.ts")) as file:
         text = file.read().replace('"@COMMAND@"', json.dumps(f"cat >seen; {says}"))
     for typed in ("type Answer = { output?: string; append?: string }", ": Promise<Answer>", ": string", ": Answer",
                   ": any", "<Answer>"):  # fmt: skip

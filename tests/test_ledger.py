@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from truecall_py import history, ledger
-from truecall_py.errors import DeadlineReached
-from truecall_py.ledger import BONES, ENDED, LARGEST, MIGRATIONS, REQUESTED, Event, Ledger, LedgerError
+from truecall_py.core.errors import DeadlineReached
+from truecall_py.ledger import store as ledger
+from truecall_py.ledger.store import BONES, ENDED, LARGEST, MIGRATIONS, REQUESTED, Event, Ledger, LedgerError
+from truecall_py.reporting import queries as history
 
 TORTURE = os.path.join(ROOT, "tests", "torture_ledger.py")
 
@@ -36,7 +37,7 @@ def ended(call: str = "c1", session: str = "s", **more: Any) -> Event:
 
 def child(code: str, *argv: str, **more: Any) -> subprocess.CompletedProcess[str]:
     """A real process with the ledger at hand."""
-    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger import *\n"
+    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger.store import *\n"
     return subprocess.run([sys.executable, "-c", head + code, ROOT, *argv], capture_output=True, text=True,
                           timeout=30, check=False, **more)  # fmt: skip
 
@@ -151,7 +152,7 @@ def test_what_is_briefly_locked_is_waited_for(state: str, monkeypatch: pytest.Mo
         "import time\none = Ledger(sys.argv[2]); one.db.execute('BEGIN IMMEDIATE'); print('held', flush=True)\n"
         "time.sleep(0.4); one.db.execute('COMMIT')"
     )
-    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger import *\n"
+    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger.store import *\n"
     other = subprocess.Popen([sys.executable, "-c", head + code, ROOT, state], stdout=subprocess.PIPE)
     assert other.stdout is not None and other.stdout.readline()
     assert one.add(ended()) == [True]
@@ -273,12 +274,12 @@ def test_every_older_version_is_brought_up(state: str, version: int) -> None:
 def test_many_begin_it_at_once(state: str) -> None:
     """Sixteen processes that find nothing make one ledger: none fails, none writes over another, one key."""
     code = (
-        "import time\nfrom truecall_py import ledger\nledger.PATIENCE = 25.0\n"
+        "import time\nfrom truecall_py.ledger import store as ledger\nledger.PATIENCE = 25.0\n"
         "time.sleep(max(0, float(sys.argv[3]) - time.time()))\n"
         "one = Ledger(sys.argv[2]); one.add(Event('s', sys.argv[4], 'ended', 1.0), Event('s', 'all', 'ended', 1.0))\n"
         "print(one.key().hex()); os._exit(0)"
     )
-    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger import *\n"
+    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger.store import *\n"
     begin = str(time.time() + 1.0)
     every = [
         subprocess.Popen([sys.executable, "-c", head + code, ROOT, state, begin, f"c{number}"], text=True,
@@ -302,7 +303,7 @@ def test_a_writer_at_the_beginning_is_waited_for(state: str, monkeypatch: pytest
         "one.execute('BEGIN IMMEDIATE'); print('writes', flush=True)\n"
         "time.sleep(0.4); one.execute('COMMIT')"
     )
-    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger import *\n"
+    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger.store import *\n"
     other = subprocess.Popen([sys.executable, "-c", head + code, ROOT, path(state)], stdout=subprocess.PIPE)
     assert other.stdout is not None and other.stdout.readline()
     assert Ledger(state).query("PRAGMA journal_mode") == [("wal",)]
@@ -454,11 +455,11 @@ def test_many_bring_it_up_at_once(state: str, version: int) -> None:
     is that of a new one."""
     old_ledger(state, version, 3000)
     code = (
-        "import time\nfrom truecall_py import ledger\nledger.PATIENCE = 25.0\n"
+        "import time\nfrom truecall_py.ledger import store as ledger\nledger.PATIENCE = 25.0\n"
         "time.sleep(max(0, float(sys.argv[3]) - time.time()))\n"
         "Ledger(sys.argv[2]).add(Event('s', sys.argv[4], 'ended', 1.0)); os._exit(0)"
     )
-    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger import *\n"
+    head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger.store import *\n"
     begin = str(time.time() + 1.0)
     every = [
         subprocess.Popen([sys.executable, "-c", head + code, ROOT, state, begin, f"c{number}"], stderr=subprocess.PIPE)

@@ -11,12 +11,13 @@ import sys
 from contextlib import contextmanager
 
 import pytest
+from conftest import ROOT
 from test_stopping import SESSION, TWO, Turn, reason, silent
 
-from truecall_py import ledger
-from truecall_py.ledger import ENDED, LOST, STOP, Event, Ledger
-from truecall_py.remembering import Remembering
-from truecall_py.types import LIE, REFUTED, ToolCall, Verdict
+from truecall_py.core.types import LIE, REFUTED, ToolCall, Verdict
+from truecall_py.judging.recorder import Remembering
+from truecall_py.ledger import store as ledger
+from truecall_py.ledger.store import ENDED, LOST, STOP, Event, Ledger
 
 CLAIM = """\
 version: 1
@@ -216,9 +217,9 @@ def test_a_log_of_another_ledger(turn):
     turn.save("a")
     Ledger(project.state).query("PRAGMA wal_checkpoint(TRUNCATE)")
     state = os.path.join(project.base, "other")
-    code = f"from truecall_py.ledger import *; Ledger({state!r}).add(Event('s', 'c', 'ended', 1.0)); os._exit(0)"
+    code = f"from truecall_py.ledger.store import *; Ledger({state!r}).add(Event('s', 'c', 'ended', 1.0)); os._exit(0)"
     subprocess.run([sys.executable, "-c", code], check=True,
-                   cwd=os.path.dirname(os.path.dirname(os.path.abspath(ledger.__file__))))  # fmt: skip
+                   cwd=ROOT)  # fmt: skip
     shutil.copy(os.path.join(state, ledger.FILE + "-wal"), path(project, "-wal"))
     if os.path.exists(path(project, "-shm")):
         os.unlink(path(project, "-shm"))

@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from truecall_py import codes
-from truecall_py.commands import lint as command
-from truecall_py.commands.lint import escaped, lint
-from truecall_py.errors import UsageError
-from truecall_py.types import Problem
+from truecall_py.cli.commands import lint as command
+from truecall_py.cli.commands.lint import escaped, lint
+from truecall_py.contract_files.lint import codes
+from truecall_py.core.errors import UsageError
+from truecall_py.core.types import Problem
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GOOD = "version: 1\ncontracts:\n  - id: a\n    tool: save\n    post: {file_exists: {path: a.txt}}\n"

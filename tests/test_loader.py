@@ -13,13 +13,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from truecall_py import codes, loader, places, rules
-from truecall_py.advice import ADVICE
-from truecall_py.backtracking import hazard
-from truecall_py.errors import ContractError
-from truecall_py.grammar import schema
-from truecall_py.rules import RULES
-from truecall_py.yamltext import parse
+from truecall_py.contract_files import loader
+from truecall_py.contract_files.json_schema import schema
+from truecall_py.contract_files.lint import codes, rules
+from truecall_py.contract_files.lint.redos import hazard
+from truecall_py.contract_files.lint.rules import RULES
+from truecall_py.contract_files.lint.warnings import ADVICE
+from truecall_py.contract_files.yaml_reader import parse
+from truecall_py.core import paths as places
+from truecall_py.core.errors import ContractError
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEAD = "version: 1\ncontracts:\n"

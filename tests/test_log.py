@@ -14,12 +14,12 @@ import pytest
 from conftest import PATIENCE, ROOT
 from ledgers import NOTE, call, scene, verdict
 
-from truecall_py import memory
-from truecall_py.calls import RUNNING
-from truecall_py.commands import times
-from truecall_py.errors import UsageError
-from truecall_py.harnesses import claude_code
-from truecall_py.ledger import ENDED, FILE, REFUSED, REQUESTED, WAITING, Event, Ledger
+from truecall_py.clients.claude_code import hook as claude_code
+from truecall_py.core import timestamps as times
+from truecall_py.core.errors import UsageError
+from truecall_py.ledger import events as memory
+from truecall_py.ledger.store import ENDED, FILE, REFUSED, REQUESTED, WAITING, Event, Ledger
+from truecall_py.reporting.calls import RUNNING
 
 REFUSAL = ("only a person", "--person")
 

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from truecall_py.masking import harmless, masked, plain, quoted, shortened
-from truecall_py.matchers import describe, shown
-from truecall_py.secrecy import MASK
+from truecall_py.contracts.matchers import describe, shown
+from truecall_py.core.redaction import harmless, masked, plain, quoted, shortened
+from truecall_py.core.secret_patterns import MASK
 
 
 @pytest.mark.parametrize(

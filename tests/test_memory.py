@@ -8,8 +8,8 @@ import sqlite3
 
 import pytest
 
-from truecall_py.ledger import ENDED, Event
-from truecall_py.rests import resting
+from truecall_py.ledger.cooldowns import resting
+from truecall_py.ledger.store import ENDED, Event
 
 LIES = """\
 version: 1
@@ -466,7 +466,7 @@ def test_what_was_put_right_is_given_back(project, harness):
 
 def test_a_long_session_forgets_nothing_of_what_is_open_and_holds_nothing_mended_against_it(project):
     """Also where hundreds of events lie between."""
-    from truecall_py.ledger import ENDED, Event, Ledger
+    from truecall_py.ledger.store import ENDED, Event, Ledger
 
     project.trust(LIES + "policy: {quarantine: {after: 0}}\n")
     story = Story(project, "claude-code")
@@ -525,8 +525,8 @@ def test_a_contract_of_another_file_does_not_rest(project, harness, tmp_path):
 
 def pending(project, *outcomes):
     """Calls that went to the background, and what the stop found when they had ended."""
-    from truecall_py.ledger import ENDED, JUDGED, SETTLED, Event, Ledger
-    from truecall_py.remembering import mark
+    from truecall_py.judging.recorder import mark
+    from truecall_py.ledger.store import ENDED, JUDGED, SETTLED, Event, Ledger
 
     ledger = Ledger(project.state)
     session, tool = project.mcp()["session_id"], "mcp__notes__save_note"

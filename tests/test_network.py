@@ -12,10 +12,11 @@ import threading
 import time
 
 import pytest
+from conftest import ROOT
 
-from truecall_py import network
-from truecall_py.errors import Unverified
-from truecall_py.network import Refused, disguised, fetch, host_of, public
+from truecall_py.core.errors import Unverified
+from truecall_py.world import http as network
+from truecall_py.world.http import Refused, disguised, fetch, host_of, public
 
 HERE = ("127.0.0.1",)
 
@@ -349,10 +350,10 @@ def test_a_name_server_that_hangs_ends_with_the_time(monkeypatch):
 def test_a_hanging_name_server_does_not_keep_the_process(tmp_path):
     """The thread that waits is left behind at the end of the process."""
     code = (
-        f"import sys; sys.path.append({os.path.dirname(os.path.dirname(network.__file__))!r})\n"
+        f"import sys; sys.path.append({ROOT!r})\n"
         "import socket, time\n"
         "socket.getaddrinfo = lambda *given, **named: time.sleep(60)\n"
-        "from truecall_py.network import fetch\n"
+        "from truecall_py.world.http import fetch\n"
         "try: fetch('http://slow.example/', 'GET', {}, 0, (), 0.2)\n"
         "except Exception as why: print(type(why).__name__)\n"
     )

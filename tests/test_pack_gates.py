@@ -14,10 +14,11 @@ import pytest
 import yaml
 from ran import HERE, pack
 
-from truecall_py import judge, places
-from truecall_py.library import look_before
-from truecall_py.pinning import source
-from truecall_py.types import REFUTED, VERIFIED
+from truecall_py import judge
+from truecall_py.api import look_before
+from truecall_py.core import paths as places
+from truecall_py.core.types import REFUTED, VERIFIED
+from truecall_py.trust.pin import source
 
 ROOT = Path(__file__).parent.parent
 

@@ -13,10 +13,11 @@ import pytest
 import yaml
 from cases.case import Server
 
-from truecall_py import judge, places
-from truecall_py.library import look_before
-from truecall_py.pinning import source
-from truecall_py.types import REFUTED, VERIFIED
+from truecall_py import judge
+from truecall_py.api import look_before
+from truecall_py.core import paths as places
+from truecall_py.core.types import REFUTED, VERIFIED
+from truecall_py.trust.pin import source
 
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "busybox") if shutil.which(shell)]
 SETUP = r"""

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from cases.case import Case
 
-from truecall_py import places
-from truecall_py.pinning import source
-from truecall_py.types import REFUTED, VERIFIED
+from truecall_py.core import paths as places
+from truecall_py.core.types import REFUTED, VERIFIED
+from truecall_py.trust.pin import source
 
 HERE = Path(__file__).parent / "contracts"
 SHIPPED = Path(places.contracts())

@@ -10,14 +10,14 @@ import pytest
 from payload_worlds import LIARS, MADE, PAYLOADS, handled, honest, lies, names, others, payload, put, text
 
 from truecall_py import judge
-from truecall_py.errors import PayloadError
-from truecall_py.facts import exit_code, reported
-from truecall_py.facts import text as text_of
-from truecall_py.harnesses import module, recognise
-from truecall_py.pinning import source
-from truecall_py.policy import REPLACE, deliver
-from truecall_py.types import ABSENT, REFUTED
-from truecall_py.world import World
+from truecall_py.clients import module, recognise
+from truecall_py.contracts.facts import exit_code, reported
+from truecall_py.contracts.facts import text as text_of
+from truecall_py.core.errors import PayloadError
+from truecall_py.core.types import ABSENT, REFUTED
+from truecall_py.policy.orders import REPLACE, deliver
+from truecall_py.trust.pin import source
+from truecall_py.world.world import World
 
 HARNESSES = ("claude-code", "codex")
 PACKS = "version: 1\nuse: [files, mcp, self]\ncontracts: []\n"

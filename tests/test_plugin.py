@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from truecall_py import __version__, harnesses
-from truecall_py.generated import ROOT
+from truecall_py import __version__
+from truecall_py import clients as harnesses
+from truecall_py.codegen.generate import ROOT
 
 
 def content(*names: str) -> Any:

@@ -10,9 +10,10 @@ import threading
 import time
 
 import pytest
+from conftest import ROOT
 
-from truecall_py import process
-from truecall_py.program import entries, locate, surroundings
+from truecall_py.world import run_program as process
+from truecall_py.world.environment import entries, locate, surroundings
 
 LONG = 30.0
 
@@ -282,9 +283,9 @@ def test_it_works_where_standard_descriptors_are_closed(tmp_path):
     """A hook that is started with 0 to 2 closed still gets its answer."""
     code = (
         "import os, sys, time\n"
-        f"sys.path.append({os.path.dirname(os.path.dirname(process.__file__))!r})\n"
+        f"sys.path.append({ROOT!r})\n"
         "for number in range(3): os.close(number)\n"
-        "from truecall_py.process import run\n"
+        "from truecall_py.world.run_program import run\n"
         "f = run(['sh', '-c', 'cat; echo out; echo err >&2'], {}, '/', b'in ', 5, time.monotonic() + 5)\n"
         "os._exit(0 if (f.exit_code, f.stdout, f.stderr) == (0, 'in out\\n', 'err\\n') else 1)\n"
     )
@@ -294,8 +295,8 @@ def test_it_works_where_standard_descriptors_are_closed(tmp_path):
 INTERRUPTED = """
 import os, signal, sys, time
 sys.path.append({parent!r})
-from truecall_py import process
-from truecall_py.errors import DeadlineReached
+from truecall_py.world import run_program as process
+from truecall_py.core.errors import DeadlineReached
 
 def ended(number, frame):
     raise DeadlineReached
@@ -311,7 +312,7 @@ except DeadlineReached:
 
 def test_a_signal_to_the_hook_takes_the_probe_with_it(tmp_path):
     """DeadlineReached, raised by a signal handler in the middle, leaves nothing of the probe behind."""
-    parent = os.path.dirname(os.path.dirname(process.__file__))
+    parent = ROOT
     code = INTERRUPTED.format(parent=parent, folder=str(tmp_path))
     hook = subprocess.Popen([sys.executable, "-I", "-c", code], stdout=subprocess.PIPE, text=True)
     pid_file = tmp_path / "pid.done"
@@ -354,8 +355,8 @@ def test_an_exit_code_taken_by_somebody_else_is_no_verdict(tmp_path):
 def test_importing_it_loads_no_subprocess(tmp_path):
     """A probe of a hook without threads needs neither subprocess nor signal nor threading."""
     code = (
-        f"import sys, time; sys.path.append({os.path.dirname(os.path.dirname(process.__file__))!r})\n"
-        "from truecall_py.process import run\n"
+        f"import sys, time; sys.path.append({ROOT!r})\n"
+        "from truecall_py.world.run_program import run\n"
         "assert run(['true'], {}, '/', b'', 5, time.monotonic() + 5).exit_code == 0\n"
         "print(sorted({'subprocess', 'signal', 'threading', 'selectors', 're', 'enum'} & set(sys.modules)))\n"
     )

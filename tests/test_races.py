@@ -12,22 +12,20 @@ from conftest import SESSION
 from test_receipts import CONTRACT, Agent, Service, every, refusal, silent, state
 from test_unsettled import SHELL
 
-from truecall_py import (
-    intents,
-    operations,
-    orphans,
-    reconciling,
-    sessions,
-    settling,
-    snapshots,
-    trust,
-    unsettled,
-)
-from truecall_py.engine import Moment
-from truecall_py.harnesses import claude_code
-from truecall_py.ledger import Event, Ledger
-from truecall_py.remembering import Remembering
-from truecall_py.snapshots import Snapshot
+from truecall_py.clients.claude_code import hook as claude_code
+from truecall_py.judging.engine import Moment
+from truecall_py.judging.recorder import Remembering
+from truecall_py.ledger import pending_calls as unsettled
+from truecall_py.ledger import session_marks as sessions
+from truecall_py.ledger.store import Event, Ledger
+from truecall_py.operations import intents
+from truecall_py.operations import reconcile as reconciling
+from truecall_py.operations import recover as orphans
+from truecall_py.operations import settle as settling
+from truecall_py.operations import view as operations
+from truecall_py.trust import store as trust
+from truecall_py.world import snapshots
+from truecall_py.world.snapshots import Snapshot
 
 
 @pytest.fixture

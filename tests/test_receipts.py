@@ -17,8 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from conftest import ROOT, SESSION, interruptible
 
-from truecall_py import operations
-from truecall_py.ledger import ENDED, JUDGED, REFUSED, SETTLED, Event, Ledger
+from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, SETTLED, Event, Ledger
+from truecall_py.operations import view as operations
 
 PAY = "mcp__pay__charge"
 CONTRACT = """\
@@ -549,9 +549,10 @@ def test_two_calls_at_once_are_one(project, bank, claude):
 def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, moment):
     """Another call that begins the same operation after it was looked for and before this one is written down: this
     one is refused, whenever exactly that was."""
-    from truecall_py import intents, trust
-    from truecall_py.harnesses import claude_code
-    from truecall_py.remembering import Remembering
+    from truecall_py.clients.claude_code import hook as claude_code
+    from truecall_py.judging.recorder import Remembering
+    from truecall_py.operations import intents
+    from truecall_py.trust import store as trust
 
     def announced(name, session):
         payload = Agent(project, session=session).call(name)
@@ -581,9 +582,9 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, m
 
 def remembered(project, name, session="s1"):
     """(the ledger at the hook before a call, the call, its contracts)."""
-    from truecall_py import trust
-    from truecall_py.harnesses import claude_code
-    from truecall_py.remembering import Remembering
+    from truecall_py.clients.claude_code import hook as claude_code
+    from truecall_py.judging.recorder import Remembering
+    from truecall_py.trust import store as trust
 
     payload = {**Agent(project, session=session).call(name), "hook_event_name": "PreToolUse"}
     call = claude_code.announced(payload)
@@ -594,7 +595,8 @@ def remembered(project, name, session="s1"):
 def test_whoever_is_killed_once_it_is_written_can_be_looked_up(project, bank, claude, monkeypatch):
     """The hook ends in the moment in which the intent is in the ledger: the call is kept already, so that its source
     can be asked what became of it."""
-    from truecall_py import intents, unsettled
+    from truecall_py.ledger import pending_calls as unsettled
+    from truecall_py.operations import intents
 
     memory, call, contracts = remembered(project, "c1")
     does = memory.ledger.changed
@@ -615,8 +617,8 @@ def test_whoever_is_killed_once_it_is_written_can_be_looked_up(project, bank, cl
 def test_what_is_learnt_in_between_is_weighed(project, bank, claude, monkeypatch):
     """Two look at one operation at once. The one that asked first hears that it is done, the other, before that is
     written down, that it was taken back: the first must not say that it is done."""
-    from truecall_py import lookups
-    from truecall_py.engine import Moment
+    from truecall_py.judging.engine import Moment
+    from truecall_py.operations import lookup as lookups
 
     assert silent(claude.asks())
     bank.does(at=1)

@@ -14,8 +14,11 @@ import pytest
 import yaml
 from cases.case import Server
 
-from truecall_py import appending, evidence, loader, recorded_shell
-from truecall_py.errors import UsageError
+from truecall_py.authoring import append_contract as appending
+from truecall_py.authoring import changed_files as evidence
+from truecall_py.authoring import shell_commands as recorded_shell
+from truecall_py.contract_files import loader
+from truecall_py.core.errors import UsageError
 
 
 def payload_file(project: Any, plain: dict[str, Any], name: str = "../call.json") -> str:

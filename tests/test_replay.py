@@ -19,12 +19,17 @@ from typing import Any
 import pytest
 from conftest import ROOT, interruptible
 
-from truecall_py import claiming, fates, past, replaying, wording, workers
-from truecall_py.commands import payloads
-from truecall_py.commands.replay import pages
-from truecall_py.commands.replay_report import Look
-from truecall_py.past import Lines, Made, Said
-from truecall_py.world import World
+from truecall_py.cli import payload_files as payloads
+from truecall_py.cli.commands.replay import pages
+from truecall_py.cli.output.replay import Look
+from truecall_py.clients import call_outcomes as fates
+from truecall_py.clients import transcripts as past
+from truecall_py.clients.transcripts import Lines, Made, Said
+from truecall_py.messages import corrections as wording
+from truecall_py.replay import claims as claiming
+from truecall_py.replay import judge as replaying
+from truecall_py.replay import process_pool as workers
+from truecall_py.world.world import World
 
 HERE = os.path.join(ROOT, "tests", "transcripts")
 CLAUDE = ("claude-code-2.1.197", "claude-code-2.1.332")
@@ -542,8 +547,8 @@ def test_a_replay_that_is_stopped_leaves_nobody_behind(contracts: Any, tmp_path:
     """Ctrl-C ends it with one sentence, and its processes with it; so does its death, as soon as they notice."""
     script = (
         "import sys; sys.path[:0] = sys.argv[1:3]\n"
-        "import test_replay, os\nfrom truecall_py import cli, workers\n"
-        "from truecall_py.commands import replay\n"
+        "import test_replay, os\nfrom truecall_py.cli import main as cli; from truecall_py.replay import process_pool as workers\n"
+        "from truecall_py.cli.commands import replay\n"
         "replay.pages = lambda sources, look, path: test_replay.serving('wait')\n"
         "sys.exit(cli.run(['replay', 'a.jsonl', 'b.jsonl', '--jobs', '2']))"
     )
@@ -579,7 +584,7 @@ def test_a_replay_that_is_stopped_leaves_nobody_behind(contracts: Any, tmp_path:
 
 def test_the_heads_of_corrections_are_all_known() -> None:
     """Whatever a correction begins with is known again in a transcript."""
-    with open(os.path.join(ROOT, "truecall_py", "wording.py"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "truecall_py", "messages", "corrections.py"), encoding="utf-8") as file:
         begins = set(re.findall(r'"(NOT [A-Z]+: )', file.read()))
     assert begins == set(wording.HEADS)
 

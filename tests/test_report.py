@@ -20,10 +20,12 @@ from conftest import ROOT
 from ledgers import NOTE, call, scene, verdict
 from test_stats import stats
 
-from truecall_py import calls, policy, sequels
-from truecall_py.commands.page import account, findings, markup, style
-from truecall_py.ledger import ENDED, JUDGED, REQUESTED, SETTLED, STOP, Event, Ledger
-from truecall_py.sequels import Sequels, Waits
+from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SETTLED, STOP, Event, Ledger
+from truecall_py.policy import orders as policy
+from truecall_py.reporting import calls
+from truecall_py.reporting import follow_ups as sequels
+from truecall_py.reporting.follow_ups import Sequels, Waits
+from truecall_py.reporting.html import account, findings, markup, style
 
 ADDRESS = "http://127.0.0.1:9"
 # What an agent, a tool or a file could put into a ledger to get out of the text that it is.

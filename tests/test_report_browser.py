@@ -14,7 +14,7 @@ import test_report
 from browser import Page
 from ledgers import call, scene, verdict
 
-from truecall_py.ledger import STOP, Event, Ledger
+from truecall_py.ledger.store import STOP, Event, Ledger
 
 WIDTHS = (360, 768, 1280)
 # What is wider than the window, and neither scrolls inside a box of its own nor is cut with dots.

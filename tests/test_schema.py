@@ -10,10 +10,13 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from truecall_py import checks, contract_fields, grammar, matchers
-from truecall_py.commands.schema import schema
-from truecall_py.errors import UsageError
-from truecall_py.fields import KINDS
+from truecall_py import checks
+from truecall_py.cli.commands.schema import schema
+from truecall_py.contract_files import fields as contract_fields
+from truecall_py.contract_files import json_schema as grammar
+from truecall_py.contracts import matchers
+from truecall_py.contracts.field import KINDS
+from truecall_py.core.errors import UsageError
 
 
 def test_prints_the_loaders_schema() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truecall_py.schema_formats import FORMATS
+from truecall_py.contract_files.formats import FORMATS
 
 TAKEN = {
     "date": ["2024-02-29", "0000-02-29", "9999-12-31"],

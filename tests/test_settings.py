@@ -7,10 +7,14 @@ import random
 
 import pytest
 
-from truecall_py import entries, settings
-from truecall_py.harnesses import claude_code, codex, copilot_cli, gemini_cli
-from truecall_py.registration import line, quoted, words
-from truecall_py.settings import Document, SettingsError
+from truecall_py.clients.claude_code import hook as claude_code
+from truecall_py.clients.codex import hook as codex
+from truecall_py.clients.copilot_cli import hook as copilot_cli
+from truecall_py.clients.gemini_cli import hook as gemini_cli
+from truecall_py.clients.registration import line, quoted, words
+from truecall_py.setup import hook_entries as entries
+from truecall_py.setup import jsonc as settings
+from truecall_py.setup.jsonc import Document, SettingsError
 
 GEMINI = gemini_cli.REGISTRATION
 COMMANDS = {"AfterTool": line("gemini-cli", "AfterTool", "/py", "/hooks/run.sh", "/state")}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from truecall_py.runs import check_pattern, runs
-from truecall_py.shell import LIMIT, Simple, changes_directory, simple_commands
+from truecall_py.shell.commands import LIMIT, Simple, changes_directory, simple_commands
+from truecall_py.shell.runs import check_pattern, runs
 
 BASH = shutil.which("bash")
 needs_bash = pytest.mark.skipif(BASH is None, reason="compares with bash")

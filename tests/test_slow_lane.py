@@ -9,8 +9,9 @@ import time
 
 import pytest
 
-from truecall_py import process, slow
-from truecall_py.errors import Unverified
+from truecall_py.core.errors import Unverified
+from truecall_py.world import run_program as process
+from truecall_py.world import worker as slow
 
 NOISE = """
 import os, sys
@@ -204,7 +205,7 @@ def test_another_truecall_that_is_installed_is_not_asked(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     (packages,) = venv.glob("lib/python*/site-packages")
     (packages / "truecall_py").mkdir()
-    for name in ("__init__", "documents", "committed", "errors", "wire"):
+    for name in ("__init__", "worker", "core"):
         (packages / "truecall_py" / f"{name}.py").write_text("raise SystemError('another truecall')\n")
     job = {"do": "parse", "as": "python", "source": "x = ("}
     assert slow.ask(job, str(venv / "bin/python"), 20.0)["error"]

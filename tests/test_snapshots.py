@@ -10,8 +10,8 @@ import time
 import pytest
 from conftest import PATIENCE, RUN
 
-from truecall_py import snapshots
-from truecall_py.snapshots import Snapshot, find, keep, place
+from truecall_py.world import snapshots
+from truecall_py.world.snapshots import Snapshot, find, keep, place
 
 CHANGED = """\
 version: 1

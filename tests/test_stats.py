@@ -11,8 +11,9 @@ from ledgers import NOTE, call, scene, verdict
 from test_doctor import doctor, person, said
 from test_install import run
 
-from truecall_py import calls, history
-from truecall_py.ledger import ENDED, REQUESTED, SETTLED, Event, Ledger
+from truecall_py.ledger.store import ENDED, REQUESTED, SETTLED, Event, Ledger
+from truecall_py.reporting import calls
+from truecall_py.reporting import queries as history
 
 __all__ = ["person"]
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from truecall_py.ledger import ENDED, JUDGED, SETTLED, STOP, Event, Ledger
+from truecall_py.ledger.store import ENDED, JUDGED, SETTLED, STOP, Event, Ledger
 
 TWO = """\
 version: 1
@@ -915,8 +915,10 @@ def test_background_work_that_has_ended_is_judged_at_the_stop(project):
 
 def test_the_end_of_background_work_is_told_once(project):
     """The hooks of two calls that end at once both see that the work has ended: one of them tells of it."""
-    from truecall_py import fates, trust, unsettled
-    from truecall_py.settling import Judge
+    from truecall_py.clients import call_outcomes as fates
+    from truecall_py.ledger import pending_calls as unsettled
+    from truecall_py.operations.settle import Judge
+    from truecall_py.trust import store as trust
 
     project.trust(MADE)
     turn = Turn(project)
@@ -932,9 +934,11 @@ def test_the_end_of_background_work_is_told_once(project):
 
 def test_what_is_kept_while_the_gate_looks_stays(project, monkeypatch):
     """A call that ends while the gate looks is one that it has not seen: it is not forgotten with the turn."""
-    import truecall_py.harnesses.claude_code as harness
-    from truecall_py import stopping, trust, unsettled
-    from truecall_py.gate import Gate
+    from truecall_py.clients.claude_code import hook as harness
+    from truecall_py.ledger import pending_calls as unsettled
+    from truecall_py.stop import reply as stopping
+    from truecall_py.stop.gate import Gate
+    from truecall_py.trust import store as trust
 
     project.trust(MADE)
     turn = Turn(project)
@@ -1357,7 +1361,7 @@ def test_a_bug_of_our_own(project, turn, active, tmp_path):
     copy = str(tmp_path / "copy")
     shutil.copytree(os.path.join(ROOT, "truecall_py"), os.path.join(copy, "truecall_py"))
     shutil.copytree(os.path.join(ROOT, "hooks"), os.path.join(copy, "hooks"))
-    with open(os.path.join(copy, "truecall_py", "stopping.py"), "a") as file:
+    with open(os.path.join(copy, "truecall_py", "stop", "reply.py"), "a") as file:
         file.write("\ndef reply(*_):\n    raise RuntimeError('x')\n")
     project.trust(TWO)
     payload = {"session_id": SESSION, "hook_event_name": "Stop", "stop_hook_active": active, "cwd": project.root,

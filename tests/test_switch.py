@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from truecall_py import history, switch
-from truecall_py.ledger import SWITCH, Ledger
+from truecall_py.hook import pause as switch
+from truecall_py.ledger.store import SWITCH, Ledger
+from truecall_py.reporting import queries as history
 
 
 def laid(state: str, text: str | bytes, mode: int = 0o600) -> None:
@@ -143,8 +144,8 @@ def test_a_file_that_others_could_have_laid_switches_nothing_off(tmp_path: Any) 
 def test_asking_it_is_cheap() -> None:
     """The hook asks before every call: nothing is imported for it but os and the JSON reader."""
     code = (
-        "import sys; sys.path.append(sys.argv[1]); import os, truecall_py.wire; before = set(sys.modules)\n"
-        "from truecall_py import switch; switch.until('/nowhere', 1.0); print(sorted(set(sys.modules) - before))"
+        "import sys; sys.path.append(sys.argv[1]); import os, truecall_py.core.fast_json; before = set(sys.modules)\n"
+        "from truecall_py.hook import pause as switch; switch.until('/nowhere', 1.0); print(sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code, ROOT], capture_output=True, text=True, check=True)
-    assert done.stdout == "['truecall_py.switch']\n"
+    assert done.stdout == "['truecall_py.hook.pause']\n"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from truecall_py.errors import Unverified
-from truecall_py.facts import path_in
-from truecall_py.template import names, parse, resolve
+from truecall_py.contracts.facts import path_in
+from truecall_py.contracts.template import names, parse, resolve
+from truecall_py.core.errors import Unverified
 
 CALL: dict[str, Any] = {
     "args": {

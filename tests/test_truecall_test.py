@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-from truecall_py import examples, places, processes, smallworld
-from truecall_py.errors import UsageError
-from truecall_py.smallworld import SmallWorld
+from truecall_py.authoring import examples
+from truecall_py.authoring import sandbox as smallworld
+from truecall_py.authoring.sandbox import SmallWorld
+from truecall_py.core import paths as places
+from truecall_py.core.errors import UsageError
+from truecall_py.world import process_table as processes
 
 PACKS = sorted(path.stem for path in Path(places.contracts()).glob("*.yaml"))
 
@@ -342,7 +345,7 @@ def test_a_payload_of_another_harness(project: Any) -> None:
 
 def test_examples_never_reach_the_hook(project: Any) -> None:
     """The compiled form that is trusted holds no example: they cost a tool call nothing."""
-    from truecall_py import pinning
+    from truecall_py.trust import pin as pinning
 
     compiled = pinning.compile_file(project.write("truecall.yaml", CONTRACTS))
     assert [plain.get("examples") for plain in compiled.contracts] == [None, None]

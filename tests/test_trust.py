@@ -17,10 +17,12 @@ import time
 import pytest
 from conftest import NOTE, PATIENCE, ROOT
 
-from truecall_py import __version__, pinning, trust
-from truecall_py.commands.trust import AGENT_MARKS
-from truecall_py.errors import TrustError
-from truecall_py.wire import loads
+from truecall_py import __version__
+from truecall_py.cli.commands.trust import AGENT_MARKS
+from truecall_py.core.errors import TrustError
+from truecall_py.core.fast_json import loads
+from truecall_py.trust import pin as pinning
+from truecall_py.trust import store as trust
 
 CUSTOM = """\
 version: 1

@@ -9,7 +9,7 @@ import time
 import pytest
 from test_stopping import SESSION, TWO, Turn, reason, silent
 
-from truecall_py.ledger import ENDED, SETTLED, Ledger
+from truecall_py.ledger.store import ENDED, SETTLED, Ledger
 
 PLACE = """\
 version: 1
@@ -123,8 +123,9 @@ def test_a_command_with_a_secret_is_read_all_the_same(project, turn):
 
 def test_what_is_too_large_is_not_looked_through(project):
     """A long answer costs no time: a call that is too large is left out before anybody looks for secrets in it."""
-    from truecall_py import masking, unsettled
-    from truecall_py.types import ToolCall
+    from truecall_py.core import redaction as masking
+    from truecall_py.core.types import ToolCall
+    from truecall_py.ledger import pending_calls as unsettled
 
     def forbidden(*_):
         raise AssertionError("it was looked through")

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from test_install import EVENTS, HARNESSES, JSON, USER, commands, home, person, read, run
 
-from truecall_py import diagnosis, inventory, validity
-from truecall_py.settings import Document
+from truecall_py.doctor import registration_faults as diagnosis
+from truecall_py.doctor import registrations as inventory
+from truecall_py.setup import settings_rules as validity
+from truecall_py.setup.jsonc import Document
 
 __all__ = ["person"]
 RUNS = {"type": "command", "command": "theirs"}
@@ -188,7 +190,7 @@ def pasted() -> Any:
     """What `install` writes into an empty file, as plain data."""
 
     def fragment(name: str) -> dict[str, Any]:
-        from truecall_py import registration
+        from truecall_py.clients import registration
 
         about = HARNESSES[name].REGISTRATION
         line = registration.line

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from truecall_py import wire
+from truecall_py.core import fast_json as wire
 
 REFUSED = [
     "", " ", "{", "[1,]", '{"a":1,}', '{"a":1}{"b":2}', '{"a":1} x', "NaN", "[Infinity]", "[-Infinity]", "1e999",

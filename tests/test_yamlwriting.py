@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truecall_py.yamltext import parse
-from truecall_py.yamlwriting import block, comment, duration, entry, flow
+from truecall_py.contract_files.yaml_reader import parse
+from truecall_py.contract_files.yaml_writer import block, comment, duration, entry, flow
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=20) | st.sampled_from(
     ["yes", "n", "~", "null", "1.10", "12:30", "0755", "2026-01-01", "{{args.x}}", "- a", "-c", "--", "#", "a: b", "a #b", "5s", "2xx",

@@ -24,7 +24,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
-from truecall_py.ledger import ENDED, FILE, REQUESTED, Event, Ledger, LedgerError  # noqa: E402
+from truecall_py.ledger.store import ENDED, FILE, REQUESTED, Event, Ledger, LedgerError  # noqa: E402
 
 SHARED = 5  # every so many events, one that all processes write
 
@@ -80,7 +80,7 @@ def ask(state: str, name: str, pipe: int, folder: str) -> None:
 
 
 def trusted(folder: str, state: str) -> None:
-    from truecall_py.pinning import compile_file, trust
+    from truecall_py.trust.pin import compile_file, trust
 
     path = os.path.join(folder, "truecall.yaml")
     with open(path, "w", encoding="utf-8") as file:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from truecall_py.library import judge as judge
+    from truecall_py.api import judge as judge
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "judge"]
@@ -16,7 +16,7 @@ __all__ = ["__version__", "judge"]
 
 def __getattr__(name: str) -> object:
     if name == "judge":
-        from truecall_py.library import judge
+        from truecall_py.api import judge
 
         return judge
     raise AttributeError(f"module 'truecall_py' has no attribute {name!r}")

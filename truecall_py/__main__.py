@@ -9,10 +9,10 @@ def main() -> None:
     """Runs one command and ends the process with its exit code."""
     argv = sys.argv[1:]
     if argv[:1] == ["hook"] and not {"--help", "-h"} & set(argv):
-        from truecall_py.hook import main as hook
+        from truecall_py.hook.main import main as hook
 
         sys.exit(hook(argv[1:]))
-    from truecall_py.cli import run
+    from truecall_py.cli.main import run
 
     sys.exit(run(argv))
 

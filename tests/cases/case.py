@@ -16,11 +16,12 @@ from pathlib import Path
 
 import yaml
 
-from truecall_py import judge, places
-from truecall_py.errors import ContractError, PayloadError
-from truecall_py.examples import BASE
-from truecall_py.library import look_before
-from truecall_py.pinning import compile_file, trust
+from truecall_py import judge
+from truecall_py.api import look_before
+from truecall_py.authoring.examples import BASE
+from truecall_py.core import paths as places
+from truecall_py.core.errors import ContractError, PayloadError
+from truecall_py.trust.pin import compile_file, trust
 
 HERE = Path(__file__).parent
 KEYS = {"source", "why", "needs", "before", "world", "payload", "contract", "check", "through", "env", "expect", "also", "name"}

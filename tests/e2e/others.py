@@ -18,7 +18,9 @@ from e2e.mock_gemini import Gemini
 from e2e.mock_openai_chat import Chat
 from e2e.mock_server import Model
 from e2e.sessions import MCP, NOTE, Agent, Client, Sent, Session, text_of, write
-from truecall_py import installs, places, registration
+from truecall_py.clients import registration
+from truecall_py.core import paths as places
+from truecall_py.setup import plan as installs
 
 ROOT = os.path.dirname(places.PACKAGE)
 NOWHERE = "http://127.0.0.1:9"

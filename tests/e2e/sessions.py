@@ -16,7 +16,10 @@ from e2e import clients
 from e2e.mock_anthropic import Anthropic
 from e2e.mock_openai import OpenAI
 from e2e.mock_server import MAIN, Model
-from truecall_py import harnesses, pinning, places, registration
+from truecall_py import clients as harnesses
+from truecall_py.clients import registration
+from truecall_py.core import paths as places
+from truecall_py.trust import pin as pinning
 
 PATIENCE = 60  # seconds for one session, which takes one or two
 TRUECALL = "truecall"

@@ -10,7 +10,7 @@ import pytest
 
 from e2e import sessions
 from e2e.sessions import CLAUDE_CODE, CODEX, LIE, NOTE, SAVED
-from truecall_py.generated import ROOT
+from truecall_py.codegen.generate import ROOT
 
 PARTS = (".claude-plugin", ".codex-plugin", "contracts", "hooks", "truecall_py")
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from e2e.sessions import CLAUDE_CODE, CODEX, NOTE, NOTES
-from truecall_py import past
-from truecall_py.harnesses import module
-from truecall_py.past import Lines, Made
+from truecall_py.clients import module
+from truecall_py.clients import transcripts as past
+from truecall_py.clients.transcripts import Lines, Made
 
 # What a contract may ask of a call. A duration is in no transcript, and the answer's own object is behind these.
 SAME = ("tool", "kinds", "args", "files", "result", "text", "cwd", "start_cwd", "session", "agent", "call_id", "turn",

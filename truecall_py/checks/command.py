@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.outcomes import refuted, unverified, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import describe, holds, shown
-from truecall_py.types import ABSENT
+from truecall_py.checks.support.outcomes import refuted, unverified, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import describe, holds, shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Finished, Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Finished, Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "command"
 SUMMARY = "A program, run without a shell, ends with the exit code and the output that it should."
@@ -96,7 +96,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
     """What a program that ends with 0 prints as JSON; ABSENT where it prints nothing. Raises Unverified."""
-    from truecall_py.wire import Refused, loads
+    from truecall_py.core.fast_json import Refused, loads
 
     finished = world.run(argv(params, world), params.get("env"), folder(params, world))
     if finished.exit_code is None or finished.trouble:

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.outcomes import refuted, unverified, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import shown
-from truecall_py.types import ABSENT, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.checks.support.outcomes import refuted, unverified, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, REFUTED, UNVERIFIED, VERIFIED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "custom"
 SUMMARY = "A Python function or a program of your own looks, and answers."
@@ -73,7 +73,7 @@ def expect(params: dict[str, Any]) -> str:
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if params.get("python") and params.get("run"):
         raise Unverified("custom takes either python or run, and both are given", "contract")
-    from truecall_py.facts import as_json
+    from truecall_py.contracts.facts import as_json
 
     plain = as_json(call, world)
     if params.get("python"):
@@ -84,8 +84,8 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
     """What is under `receipt` or `receipts` of the map that a function returns, or that is the last line of a program
     which ends with 0; ABSENT for null. Raises Unverified."""
-    from truecall_py.facts import as_json
-    from truecall_py.wire import Refused, dumps, loads
+    from truecall_py.contracts.facts import as_json
+    from truecall_py.core.fast_json import Refused, dumps, loads
 
     if params.get("python") and params.get("run"):
         raise Unverified("custom takes either python or run, and both are given", "contract")
@@ -124,7 +124,7 @@ def asked(where: str, plain: dict[str, Any], world: World, do: str = "custom") -
 
 def answered(params: dict[str, Any], plain: dict[str, Any], world: World) -> Outcome:
     """The answer of a program: its last line, or else its exit code."""
-    from truecall_py.wire import dumps
+    from truecall_py.core.fast_json import dumps
 
     expected = expect(params)
     finished = world.run(params["run"], None, world.project or None, dumps(plain).encode())
@@ -157,7 +157,7 @@ def last_line(output: str) -> dict[str, Any] | None:
     line = output.rstrip().rpartition("\n")[2].strip()
     if not line.startswith("{"):
         return None
-    from truecall_py.wire import Refused, loads
+    from truecall_py.core.fast_json import Refused, loads
 
     try:
         value = loads(line)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 
 from truecall_py.checks.file_exists import itself, named
-from truecall_py.checks.nearest import nearest
-from truecall_py.checks.outcomes import refuted, unverified, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
+from truecall_py.checks.support.nearest_names import nearest
+from truecall_py.checks.support.outcomes import refuted, unverified, verified
+from truecall_py.contracts.field import field
+from truecall_py.core.errors import Unverified
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "file_absent"
 SUMMARY = "Nothing stands at a path any more, and something did before (a dangling link still stands there)."
@@ -76,7 +76,7 @@ def was_there(path: str, call: ToolCall, world: World) -> str:
     folder = os.path.dirname(plain)
     while world.stat(folder) is None and folder != "/":
         folder = os.path.dirname(folder)
-    from truecall_py.repository import Repository
+    from truecall_py.world.git import Repository
 
     try:
         finished = Repository(world, folder).ask("ls-tree", "--name-only", "HEAD", "--", plain)

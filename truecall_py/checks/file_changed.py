@@ -7,19 +7,19 @@ import os
 import stat as modes
 
 from truecall_py.checks.file_exists import mark, named
-from truecall_py.checks.nearest import nearest
-from truecall_py.checks.outcomes import refuted, since, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import deltas, describe, holds, shown
-from truecall_py.types import ABSENT, OLD
+from truecall_py.checks.support.nearest_names import nearest
+from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import deltas, describe, holds, shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, OLD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "file_changed"
 SUMMARY = "A file was changed, and only as it should be: its other lines, line ends, encoding and mode were kept."
@@ -113,7 +113,7 @@ def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, An
 
 
 def contents(params: dict[str, Any], data: bytes, whole: bool = False) -> dict[str, Any]:
-    from truecall_py.checks.endings import facts
+    from truecall_py.checks.support.line_endings import facts
 
     return facts(data, whole or any(name in params for name in WHOLE))
 
@@ -194,7 +194,7 @@ def by_the_call(params: dict[str, Any], path: str, call: ToolCall, now: dict[str
     if "line_endings" in params or "encoding" in params:
         raise Unverified("no snapshot was taken before the call, and clients do not show line ends and encodings as "
                          "they are", "harness")  # fmt: skip
-    from truecall_py.checks.endings import facts, view
+    from truecall_py.checks.support.line_endings import facts, view
 
     told = facts(original.encode("utf-8", "surrogatepass"), True)
     same = view(told) == view(now)
@@ -208,7 +208,7 @@ def by_the_call(params: dict[str, Any], path: str, call: ToolCall, now: dict[str
 
 def edits_something(call: ToolCall) -> bool:
     """Whether the call sent an edit that changes more than line ends."""
-    from truecall_py.checks.edits import sent
+    from truecall_py.checks.support.edits import sent
 
     try:
         return any(edit.old.split() != edit.new.split() for edit in sent(call.args))
@@ -240,7 +240,7 @@ def changed(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: di
         return f"has the content that it had {then}, byte for byte ({now['size']} bytes)", True
     if params.get("content") is False and not same:
         return f"has another content than {then}: {now['size']} bytes, and {was['size']} {then}", False
-    from truecall_py.checks.endings import other_encoding, other_endings
+    from truecall_py.checks.support.line_endings import other_encoding, other_endings
 
     if "line_endings" in params:
         wrong = other_endings(was, now)
@@ -255,7 +255,7 @@ def changed(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: di
 
 def text_sent(call: ToolCall) -> str | None:
     """All the text that the call put into the file; None where that is not known."""
-    from truecall_py.checks.edits import sent
+    from truecall_py.checks.support.edits import sent
 
     try:
         return "\n".join(edit.new for edit in sent(call.args))
@@ -266,8 +266,8 @@ def text_sent(call: ToolCall) -> str | None:
 
 def stretches(call: ToolCall, was: dict[str, Any]) -> list[str] | None:
     """The content before, without what the edits replaced; None where they are not known."""
-    from truecall_py.checks.edits import outcomes, sent, untouched
-    from truecall_py.checks.endings import view, wide
+    from truecall_py.checks.support.edits import outcomes, sent, untouched
+    from truecall_py.checks.support.line_endings import view, wide
 
     try:
         return untouched(outcomes(view(was), sent(call.args), wide(was))[0])
@@ -279,8 +279,8 @@ def edited(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: dic
     """(what is wrong with the edits or outside of them, whether it is this call's doing). Raises Unverified."""
     if "rest" not in params and "edits" not in params:
         return "", True
-    from truecall_py.checks.edits import LANDED, LOST, joined, kept, outcomes, sent, states
-    from truecall_py.checks.endings import readable, view, wide
+    from truecall_py.checks.support.edits import LANDED, LOST, joined, kept, outcomes, sent, states
+    from truecall_py.checks.support.line_endings import readable, view, wide
 
     edits, old, new = sent(call.args), view(was), view(now)
     if "edits" in params:

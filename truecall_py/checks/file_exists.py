@@ -6,20 +6,20 @@ from __future__ import annotations
 import os
 import stat as modes
 
-from truecall_py.checks.nearest import nearest
-from truecall_py.checks.outcomes import refuted, since, unverified, verified
-from truecall_py.checks.worktree import strayed
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import shown
-from truecall_py.types import ABSENT
+from truecall_py.checks.support.git_worktree import strayed
+from truecall_py.checks.support.nearest_names import nearest
+from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "file_exists"
 SUMMARY = "A file (or folder, or link) is there, with the content, size, mode or age that it should have."
@@ -218,13 +218,13 @@ def content(params: dict[str, Any], path: str, call: ToolCall, world: World) -> 
         return f"{path} contains it"
     sent = params.get("not_lost")
     if sent is not None:
-        from truecall_py.checks.loss import before, loss
+        from truecall_py.checks.support.lost_write import before, loss
 
         lost = loss(sent, before(path, call), held)
         if lost:
             return f"{path} {lost}"
     if params.get("sha256") is not None:
-        from truecall_py.digest import sha256
+        from truecall_py.core.hashing import sha256
 
         digest = sha256(held)
         if digest != params["sha256"].strip().lower():

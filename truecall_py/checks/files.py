@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import stat as modes
 
-from truecall_py.checks.outcomes import refuted, since, unverified, verified
-from truecall_py.checks.walk import entries
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import deltas, describe, holds, number, shown
-from truecall_py.types import ABSENT, OLD
+from truecall_py.checks.support.glob_walk import entries
+from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import deltas, describe, holds, number, shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, OLD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "files"
 SUMMARY = "As many files as there should be match a glob, of a type, or changed by this call."
@@ -104,8 +104,8 @@ def mark(found: os.stat_result) -> list[int]:
 
 
 def digest(found: dict[str, os.stat_result]) -> str:
-    from truecall_py.digest import sha256
-    from truecall_py.wire import dumps
+    from truecall_py.core.fast_json import dumps
+    from truecall_py.core.hashing import sha256
 
     return sha256(dumps(sorted((path, mark(each)) for path, each in found.items())).encode())
 

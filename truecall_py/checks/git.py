@@ -3,19 +3,19 @@ names, never believes the tracking ref for the remote, and never takes "git gave
 
 from __future__ import annotations
 
-from truecall_py.checks.git_parts import Finding, Look, Part
-from truecall_py.checks.outcomes import refuted, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.repository import Repository
-from truecall_py.types import ABSENT, NEW, OLD
+from truecall_py.checks.support.git_common import Finding, Look, Part
+from truecall_py.checks.support.outcomes import refuted, verified
+from truecall_py.contracts.field import field
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, NEW, OLD
+from truecall_py.world.git import Repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "git"
 SUMMARY = "A git repository, and its remote itself, hold the commit, branch, tag or file that they should."
@@ -101,10 +101,10 @@ EXAMPLES = (
 def part(name: str) -> Part:
     """The Part of a field, from the one module that holds it."""
     owner = next(module for module, names in MODULES.items() if name in names)
-    __import__(f"truecall_py.checks.{owner}")
+    __import__(f"truecall_py.checks.support.{owner}")
     from sys import modules
 
-    found: Part = modules[f"truecall_py.checks.{owner}"].PARTS[name]
+    found: Part = modules[f"truecall_py.checks.support.{owner}"].PARTS[name]
     return found
 
 
@@ -165,6 +165,6 @@ def needs_before(params: dict[str, Any]) -> bool:
         return True
     if params.get("vacuous") != "ok" and any(name in params for name in ("no_ref", "not_tracked", "no_worktree")):
         return True
-    from truecall_py.checks.git_history import needs_before as history
+    from truecall_py.checks.support.git_history import needs_before as history
 
     return history(params)

@@ -3,19 +3,19 @@ that is not there for one."""
 
 from __future__ import annotations
 
-from truecall_py.checks.outcomes import refuted, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import describe, holds, shown
-from truecall_py.types import ABSENT
+from truecall_py.checks.support.outcomes import refuted, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import describe, holds, shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.facts import Facts
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.contracts.facts import Facts
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "given"
 SUMMARY = "A value of the call, such as an argument or what `runs` captured, is what it should be."
@@ -52,7 +52,7 @@ def expect(params: dict[str, Any]) -> str:
 def lacking(params: dict[str, Any], facts: Facts) -> Outcome | None:
     """The outcome where the value is an argument that a call which is not made yet does not carry; None where it is
     another value. `params` are as the contract has them. After a call it is no lie of the tool's, but a doubt."""
-    from truecall_py.template import Part, parse, resolve
+    from truecall_py.contracts.template import Part, parse, resolve
 
     value, wanted = params.get("value"), params.get("is")
     pieces = parse(value) if isinstance(value, str) else []
@@ -63,7 +63,7 @@ def lacking(params: dict[str, Any], facts: Facts) -> Outcome | None:
         return None
     if wanted == {"exists": False}:
         return verified(expect(params), f"`{part.path[5:]}` is not given")
-    from truecall_py.checks.schema_words import nearest
+    from truecall_py.checks.support.schema_errors import nearest
 
     name, args = part.path[5:], facts.call.args
     meant = nearest(name, [each for each in args if each not in facts.call.added])

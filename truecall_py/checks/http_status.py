@@ -3,19 +3,19 @@ asked, and never takes "somebody answered" for the right answer where more is as
 
 from __future__ import annotations
 
-from truecall_py.checks.outcomes import refuted, unverified, verified
-from truecall_py.errors import Unverified
-from truecall_py.facts import path_in
-from truecall_py.fields import field
-from truecall_py.matchers import barred, deltas, describe, holds, length, shown
-from truecall_py.types import ABSENT, NEW
+from truecall_py.checks.support.outcomes import refuted, unverified, verified
+from truecall_py.contracts.facts import path_in
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import barred, deltas, describe, holds, length, shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, NEW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Fetched, Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Fetched, Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "http_status"
 SUMMARY = "A URL answers with the status, and with the JSON or the text, that it should."
@@ -113,7 +113,7 @@ def consistent(params: dict[str, Any]) -> None:
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    from truecall_py.network import Refused
+    from truecall_py.world.http import Refused
 
     expected = expect(params)
     earlier: Any = world.earlier(NAME, params) if needs_before(params) else ABSENT
@@ -141,7 +141,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 def asked(params: dict[str, Any], world: World) -> Fetched:
     """The answer of the server. Raises network.Refused, Unverified."""
-    from truecall_py.network import host_of
+    from truecall_py.world.http import host_of
 
     consistent(params)
     url = params["url"]
@@ -153,7 +153,7 @@ def asked(params: dict[str, Any], world: World) -> Fetched:
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
     """The JSON of a final 2xx answer; ABSENT where the server says that there is nothing. Raises Unverified."""
-    from truecall_py.network import Refused
+    from truecall_py.world.http import Refused
 
     try:
         answer = asked(params, world)
@@ -190,7 +190,7 @@ def needs_before(params: dict[str, Any]) -> bool:
 
 def values(params: dict[str, Any], answer: Fetched) -> dict[str, Any]:
     """Every value of an answer that has a matcher which compares with before. Raises Unverified."""
-    from truecall_py.wire import dumps
+    from truecall_py.core.fast_json import dumps
 
     found: dict[str, Any] = {}
     if any(deltas(matcher) for _, matcher in fields(params) + counts(params)):
@@ -218,7 +218,7 @@ def effect(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | No
 
 def opaque(answer: Fetched) -> str:
     """Why a body cannot be judged, or ""."""
-    from truecall_py.network import CHARSETS, charset
+    from truecall_py.world.http import CHARSETS, charset
 
     encoding = answer.headers.get("content-encoding", "identity")
     if encoding != "identity":
@@ -231,7 +231,7 @@ def opaque(answer: Fetched) -> str:
 
 def parsed(answer: Fetched) -> Any:
     """The JSON of an answer, ABSENT where it is none. Raises Unverified for JSON that is not strict."""
-    from truecall_py.wire import Refused, loads
+    from truecall_py.core.fast_json import Refused, loads
 
     try:
         return loads(answer.body)

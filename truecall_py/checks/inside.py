@@ -7,18 +7,18 @@ import os
 import stat as modes
 
 from truecall_py.checks.file_exists import mark, named
-from truecall_py.checks.nearest import nearest
-from truecall_py.checks.outcomes import refuted, since, verified
-from truecall_py.checks.worktree import other_worktree, own_top, strayed
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
+from truecall_py.checks.support.git_worktree import other_worktree, own_top, strayed
+from truecall_py.checks.support.nearest_names import nearest
+from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.contracts.field import field
+from truecall_py.core.errors import Unverified
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "inside"
 SUMMARY = "What a path means, links followed, lies in the session's own git checkout, or in a folder that is named."

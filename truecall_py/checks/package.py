@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.outcomes import refuted, since, unverified, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import deltas, describe, holds
-from truecall_py.types import ABSENT
+from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import deltas, describe, holds
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.checks.site_packages import Environment, Installed
-    from truecall_py.shell_words import Simple
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.checks.support.site_packages import Environment, Installed
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.shell.lexer import Simple
+    from truecall_py.world.world import World
 
 NAME = "package"
 SUMMARY = "A package of Python or Node is installed in the environment that was meant, in the right version."
@@ -103,7 +103,7 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    from truecall_py.checks.requirement import allows_npm, allows_pip
+    from truecall_py.checks.support.requirement import allows_npm, allows_pip
 
     expected = expect(params)
     name, wanted, conditional = asked(params)
@@ -163,7 +163,7 @@ def fact(found: list[Installed]) -> list[list[Any]]:
 
 def asked(params: dict[str, Any]) -> tuple[str, str, bool]:
     """(name, what is asked of the version or "", whether it holds only under a condition) of the contract's words."""
-    from truecall_py.checks.requirement import of_npm, of_pip
+    from truecall_py.checks.support.requirement import of_npm, of_pip
 
     if not params["name"].strip():
         raise Unverified("the name of the package is empty", "tool")
@@ -181,13 +181,13 @@ def one_version(found: list[Installed]) -> str:
 def look(name: str, params: dict[str, Any], call: ToolCall, world: World) -> tuple[list[Installed], str, bool]:
     """(what is installed under a name, where that is, whether more may be seen there). Raises Unverified."""
     if params["manager"] == "npm":
-        from truecall_py.checks import node_modules
+        from truecall_py.checks.support import node_modules
 
         if params.get("python") or (not params.get("folder") and elsewhere_npm(call, world)):
             raise Unverified("which folder of packages is meant is not known; name it by folder:", "contract")
         one, place = node_modules.look(name, world.resolve(params.get("folder") or "."), world)
         return ([one] if one else []), os.path.join(place, "node_modules"), False
-    from truecall_py.checks import site_packages
+    from truecall_py.checks.support import site_packages
 
     if params.get("folder"):
         raise Unverified("a Python environment is named by python:, not by folder:", "contract")
@@ -197,7 +197,7 @@ def look(name: str, params: dict[str, Any], call: ToolCall, world: World) -> tup
 
 def named(python: str, world: World) -> Environment:
     """The environment that the contract names: a folder, an interpreter, or the name of one on PATH."""
-    from truecall_py.checks.site_packages import by_asking, environment
+    from truecall_py.checks.support.site_packages import by_asking, environment
 
     path = python if python.startswith(("/", "~")) else os.path.join(world.project or world.resolve("."), python)
     path = world.resolve(path)
@@ -209,8 +209,8 @@ def named(python: str, world: World) -> Environment:
 def commands(call: ToolCall) -> list[tuple[Simple, list[str | None]]]:
     """The simple commands of a call's command line, each with its words without env, sudo and the like (empty where
     these cannot be told). Raises Unverified for a line that cannot be read."""
-    from truecall_py.shell import simple_commands
-    from truecall_py.shell_calls import unwrap
+    from truecall_py.shell.commands import simple_commands
+    from truecall_py.shell.unwrap import unwrap
 
     line = call.args.get("command")
     found = simple_commands(line) if isinstance(line, str) else []
@@ -262,7 +262,7 @@ def named_by(
 def of_call(call: ToolCall, world: World) -> Environment:
     """The environment that a command names itself. Raises Unverified where it names none, more than one, or one of
     which it is not certain that it was in use."""
-    from truecall_py.checks.site_packages import environment
+    from truecall_py.checks.support.site_packages import environment
 
     places: list[str | None] = []
     moved = False

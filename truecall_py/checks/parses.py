@@ -6,20 +6,20 @@ from __future__ import annotations
 import stat as modes
 
 from truecall_py.checks.file_exists import mark, named
-from truecall_py.checks.flat import Malformed
-from truecall_py.checks.formats import WORDS, decoded, format_of, json
-from truecall_py.checks.nearest import nearest
-from truecall_py.checks.outcomes import refuted, since, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.types import ABSENT
+from truecall_py.checks.support.env_and_ini import Malformed
+from truecall_py.checks.support.file_formats import WORDS, decoded, format_of, json
+from truecall_py.checks.support.nearest_names import nearest
+from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.contracts.field import field
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "parses"
 SUMMARY = "A file parses as JSON, YAML, TOML or Python (syntax only; Python by the contract's interpreter)."

@@ -3,18 +3,18 @@ that was there before for the one that was started."""
 
 from __future__ import annotations
 
-from truecall_py.checks.outcomes import refuted, since, unverified, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import shown
-from truecall_py.types import ABSENT
+from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "port"
 SUMMARY = "A TCP port takes connections, now and as long as it should; or it does not."
@@ -71,13 +71,13 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def spot(host: str | None, port: Any) -> str:
-    from truecall_py.listeners import HERE, address
+    from truecall_py.world.sockets import HERE, address
 
     return f"port {port} of this machine" if host in (None, "", HERE) else address(str(host), port)
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    from truecall_py.listeners import identity, near
+    from truecall_py.world.sockets import identity, near
 
     expected = expect(params)
     host, port = place(params)
@@ -112,7 +112,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 def before(params: dict[str, Any], call: ToolCall, world: World) -> list[Any]:
     """Whether something listened before the call, and the identity of its sockets (None: not told)."""
-    from truecall_py.listeners import identity
+    from truecall_py.world.sockets import identity
 
     host, port = place(params)
     return [bool(look(host, port, world)), identity(host, port)]
@@ -124,20 +124,20 @@ def needs_before(params: dict[str, Any]) -> bool:
 
 
 def look(host: str, port: int, world: World) -> str:
-    from truecall_py.listeners import HERE, everywhere, taken
+    from truecall_py.world.sockets import HERE, everywhere, taken
 
     return everywhere(port, world.budget(2.0)) if host == HERE else taken(host, port, world.budget(2.0))
 
 
 def local(host: str) -> bool:
-    from truecall_py.listeners import HERE, LOOPBACK
+    from truecall_py.world.sockets import HERE, LOOPBACK
 
     return host == HERE or host.lower() in LOOPBACK or host.startswith("127.")
 
 
 def place(params: dict[str, Any]) -> tuple[str, int]:
     """Host and port. Raises Unverified for what is none."""
-    from truecall_py.listeners import HERE
+    from truecall_py.world.sockets import HERE
 
     value = params["port"]
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():

@@ -3,19 +3,19 @@ given the same number later, or one of truecall's own for the one that was meant
 
 from __future__ import annotations
 
-from truecall_py.checks.outcomes import refuted, since, unverified, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import deltas, describe, holds, shown
-from truecall_py.types import ABSENT, NEW, OLD
+from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import deltas, describe, holds, shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, NEW, OLD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.processes import Process
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.process_table import Process
+    from truecall_py.world.world import World
 
 NAME = "process"
 SUMMARY = "A process is alive, now and as long as it should be; or it is gone."
@@ -148,7 +148,7 @@ def needs_before(params: dict[str, Any]) -> bool:
 
 def living(params: dict[str, Any], world: World) -> tuple[list[Process], str]:
     """The living processes that are meant, and what there is to say where there are none. Raises Unverified."""
-    from truecall_py.processes import ZOMBIE, ancestors, find, own
+    from truecall_py.world.process_table import ZOMBIE, ancestors, find, own
 
     wanted = params.get("command")
     if params.get("pid") is None and params.get("pid_file") is None:
@@ -224,7 +224,7 @@ def new(
 
 def survivors(found: list[Process], params: dict[str, Any], world: World) -> list[Process]:
     """Those that live as long as they should; looked at again and again, so that an early end is seen early."""
-    from truecall_py.processes import find
+    from truecall_py.world.process_table import find
 
     until = world.now() + params["alive_for"]
     if until > world.ends:
@@ -261,7 +261,7 @@ def gone(params: dict[str, Any], expected: str, world: World) -> Outcome:
 
 def remaining(earlier: list[Any], world: World) -> list[Process]:
     """Those that were there before the call and still live."""
-    from truecall_py.processes import find
+    from truecall_py.world.process_table import find
 
     found = [find(pid, world) for pid, _ in earlier]
     return [process for process in found if process and not process.dead and process.identity in earlier]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from truecall_py.checks.outcomes import refuted, unverified, verified
-from truecall_py.facts import exit_code, path_in, reported, text
-from truecall_py.fields import field
-from truecall_py.matchers import DELTAS, barred, comparable, describe, holds, shown
-from truecall_py.matchers import FIELDS as OPERATORS
-from truecall_py.types import ABSENT
+from truecall_py.checks.support.outcomes import refuted, unverified, verified
+from truecall_py.contracts.facts import exit_code, path_in, reported, text
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import DELTAS, barred, comparable, describe, holds, shown
+from truecall_py.contracts.matchers import FIELDS as OPERATORS
+from truecall_py.core.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 # An answer is no command, and there was none before the call.
 MATCHER_FIELDS = tuple(item for item in OPERATORS if item.name not in ("runs", *DELTAS))

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.outcomes import refuted, verified
-from truecall_py.errors import Unverified
-from truecall_py.facts import path_in
-from truecall_py.fields import field
-from truecall_py.matchers import shown
-from truecall_py.types import ABSENT
+from truecall_py.checks.support.outcomes import refuted, verified
+from truecall_py.contracts.facts import path_in
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "schema"
 SUMMARY = "The call's arguments, or the tool's structured result, have the shape that a JSON Schema describes."
@@ -100,7 +100,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if not found["errors"]:
         return verified(expected, f"{subject(params)} {'are' if args and not params.get('path') else 'is'} valid")
     if args:
-        from truecall_py.checks.schema_words import wrong
+        from truecall_py.checks.support.schema_errors import wrong
 
         return refuted(expected, wrong(found["errors"], found["count"]))
     lines = [f"{error['path']}: {shown_message(error['message'])}" for error in found["errors"]]

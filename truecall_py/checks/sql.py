@@ -3,18 +3,18 @@ some database might read otherwise."""
 
 from __future__ import annotations
 
-from truecall_py.checks.outcomes import refuted, verified
-from truecall_py.checks.sql_text import Unsure, balanced, kinds, statements, sweeping
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import shown
+from truecall_py.checks.support.outcomes import refuted, verified
+from truecall_py.checks.support.sql_tokens import Unsure, balanced, kinds, statements, sweeping
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import shown
+from truecall_py.core.errors import Unverified
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "sql"
 SUMMARY = "A text of SQL holds no DELETE or UPDATE without a WHERE, or only statements of some kinds."

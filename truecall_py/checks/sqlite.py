@@ -3,20 +3,20 @@ contract's own; values of the call are bound to it and never become a part of it
 
 from __future__ import annotations
 
-from truecall_py.checks.nearest import likeness, nearest
-from truecall_py.checks.outcomes import refuted, since, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import deltas, describe, holds, shown
-from truecall_py.types import ABSENT
+from truecall_py.checks.support.nearest_names import likeness, nearest
+from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import deltas, describe, holds, shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.databases import Database
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.sqlite import Database
+    from truecall_py.world.world import World
 
 NAME = "sqlite"
 SUMMARY = "An SQLite database holds the rows, the value, or the table and columns that it should."
@@ -105,7 +105,7 @@ def consistent(params: dict[str, Any]) -> None:
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    from truecall_py.databases import Missing
+    from truecall_py.world.sqlite import Missing
 
     consistent(params)
     expected = expect(params)
@@ -152,7 +152,7 @@ def effect(params: dict[str, Any], now: dict[str, Any], earlier: Any) -> str:
 
 
 def opened(path: str, world: World) -> Database:
-    from truecall_py.databases import Database as Base
+    from truecall_py.world.sqlite import Database as Base
 
     return Base(path, world, world.budget(2.0))
 
@@ -171,8 +171,8 @@ def held_by_nothing(params: dict[str, Any], world: World) -> bool:
 def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
     """What the query gives before the call, and how the files of the database stand. A database or a table that is
     not there has no rows."""
-    from truecall_py.databases import Lacking, Missing
-    from truecall_py.wire import dumps
+    from truecall_py.core.fast_json import dumps
+    from truecall_py.world.sqlite import Lacking, Missing
 
     consistent(params)
     try:

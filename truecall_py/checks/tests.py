@@ -3,21 +3,21 @@ words of the tool alone for tests that pass."""
 
 from __future__ import annotations
 
-from truecall_py.checks.nearest import nearest
-from truecall_py.checks.outcomes import refuted, unverified, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import describe, holds
-from truecall_py.types import ABSENT, NEW
+from truecall_py.checks.support.nearest_names import nearest
+from truecall_py.checks.support.outcomes import refuted, unverified, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import describe, holds
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, NEW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from typing import Any
 
-    from truecall_py.checks.junit import Results
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.checks.support.junit import Results
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "tests"
 SUMMARY = "A JUnit report that this call wrote holds tests that ran, and none that failed."
@@ -107,7 +107,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def by_report(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    from truecall_py.checks.junit import results, together
+    from truecall_py.checks.support.junit import results, together
 
     expected = expect(params)
     paths = files(params, world)
@@ -143,7 +143,7 @@ def files(params: dict[str, Any], world: World) -> list[str]:
     """The reports that are there, in order. Raises Unverified."""
     import stat as modes
 
-    from truecall_py.checks.walk import entries
+    from truecall_py.checks.support.glob_walk import entries
 
     found = sorted(path for path, there in entries(params["report"], world) if not modes.S_ISDIR(there.st_mode))
     if len(found) > MANY:
@@ -210,8 +210,8 @@ def modified(path: str, world: World) -> float:
 def by_text(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     """The tool's own words: they are enough to refute its claim. A claim is no evidence for itself, unless the
     contract takes it for one."""
-    from truecall_py.checks.summaries import results
-    from truecall_py.facts import exit_code, text
+    from truecall_py.checks.support.runner_summaries import results
+    from truecall_py.contracts.facts import exit_code, text
 
     expected = expect(params)
     said = text(call)

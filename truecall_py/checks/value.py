@@ -5,25 +5,25 @@ from __future__ import annotations
 
 import stat as modes
 
-from truecall_py.checks import keypath
 from truecall_py.checks.file_exists import mark, named
-from truecall_py.checks.flat import Malformed, elsewhere
-from truecall_py.checks.formats import WORDS, doubtful, format_of, value_of
-from truecall_py.checks.keypath import ALL, beside, parse, select
-from truecall_py.checks.nearest import nearest
-from truecall_py.checks.outcomes import refuted, since, verified
-from truecall_py.errors import Unverified
-from truecall_py.fields import field
-from truecall_py.matchers import barred, deltas, describe, holds, number, shown
-from truecall_py.types import ABSENT, OLD
+from truecall_py.checks.support import key_path as keypath
+from truecall_py.checks.support.env_and_ini import Malformed, elsewhere
+from truecall_py.checks.support.file_formats import WORDS, doubtful, format_of, value_of
+from truecall_py.checks.support.key_path import ALL, beside, parse, select
+from truecall_py.checks.support.nearest_names import nearest
+from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.contracts.field import field
+from truecall_py.contracts.matchers import barred, deltas, describe, holds, number, shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, OLD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from typing import Any
 
-    from truecall_py.types import Outcome, ToolCall
-    from truecall_py.world import World
+    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.world.world import World
 
 NAME = "value"
 SUMMARY = "A value in a JSON, YAML, TOML, .env or INI file is what it should be; or the values of every element are."
@@ -109,8 +109,8 @@ def rows(values: list[tuple[str, Any]]) -> list[list[Any]]:
 
 
 def digest(values: list[list[Any]]) -> str:
-    from truecall_py.digest import sha256
-    from truecall_py.wire import dumps
+    from truecall_py.core.fast_json import dumps
+    from truecall_py.core.hashing import sha256
 
     return sha256(dumps(values).encode())
 

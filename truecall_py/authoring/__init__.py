@@ -1,0 +1,1 @@
+"""Writes contracts and runs their examples in a sandbox."""

@@ -1,0 +1,333 @@
+"""The ancestor's JSON contracts as ours. What it let pass without a look does not pass silently: whatever has no
+counterpart is said, and a contract that would assert something else than before is left out and said, too."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from truecall_py.authoring.convert_templates import Refused, command, pattern, place, template, templated
+from truecall_py.contract_files import loader
+from truecall_py.contract_files.lint import warnings as advice
+from truecall_py.contract_files.yaml_writer import comment, duration, flow
+from truecall_py.contract_files.yaml_writer import entry as lines_of
+from truecall_py.core.errors import UsageError
+from truecall_py.core.fast_json import loads
+from truecall_py.core.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+LONGEST = 20_000  # milliseconds that the hook may run
+NARROWING = ("when", "if", "match", "condition", "args", "only", "unless")
+WORDS = ("message", "remedy", "hint", "correction")
+SHOWN = 400  # characters of a contract that is left out
+HEADER = (
+    "converted by truecall convert: look at every comment, then truecall lint and truecall trust",
+    "The ancestor always said re-run. Say for each contract whether the same call may be made again: "
+    "repeat: safe, keyed or never.",
+)
+
+
+@record(frozen=True)
+class Note:
+    """Something to look at. `lost` says that less is asserted than the ancestor's file meant to."""
+
+    where: str
+    words: str
+    lost: bool
+
+
+@record(frozen=True)
+class Conversion:
+    """The text of the new file, and what must be looked at."""
+
+    text: str
+    count: int
+    notes: tuple[Note, ...]
+
+
+class Entry:
+    """One contract on its way: its new map, the comments about it, and what was passed over."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.plain: dict[str, Any] = {}
+        self.notes: list[Note] = []
+        self.timeouts: list[Any] = []
+
+    def say(self, words: str, lost: bool = False) -> None:
+        if words and words not in [note.words for note in self.notes]:
+            self.notes.append(Note(self.where, words, lost))
+
+    def passed_over(self, given: dict[str, Any], known: tuple[str, ...], what: str) -> None:
+        """Says which keys have no counterpart."""
+        for key in given:
+            if key not in known:
+                self.say(f"{key!r} of {what} has no counterpart and is left out", True)
+
+
+def converted(data: bytes, path: str) -> Conversion:
+    """The conversion of a file. Raises UsageError for one that is not of the ancestor's form."""
+    lines = [line for words in HEADER for line in comment(words, 0)]
+    lines += ["version: 1", "contracts:"]
+    taken: set[str] = set()
+    notes: list[Note] = []
+    count = 0
+    for number, given in enumerate(entries(data, path), 1):
+        entry = Entry(f"contract {number}")
+        try:
+            made(entry, given, taken)
+            lines += written(entry)
+            taken.add(entry.plain["id"])
+            count += 1
+        except Refused as why:
+            entry.say(f"left out: {why}", True)
+            for note in entry.notes:
+                lines += comment(f"{note.where}: {note.words}", 2)
+            lines += comment(json.dumps(given, ensure_ascii=True)[:SHOWN], 2)
+        notes += entry.notes
+    if not count:
+        lines.remove("contracts:")
+    return Conversion("\n".join(lines) + "\n", count, tuple(notes))
+
+
+def entries(data: bytes, path: str) -> list[Any]:
+    try:
+        found = loads(data.decode("utf-8-sig"))
+    except ValueError as error:
+        raise UsageError(f"the file is not JSON: {error}", path, "name a JSON file of contracts") from None
+    if isinstance(found, dict):
+        found = found.get("contracts", [found] if "tool" in found else None)
+    if not isinstance(found, list) or not found:
+        do = 'it takes a list of contracts, or {"contracts": [...]}'
+        raise UsageError("there is no contract in this file", path, do)
+    return found
+
+
+def made(entry: Entry, given: Any, taken: set[str]) -> None:
+    """Fills the new contract. Raises Refused where none can be made that means the same."""
+    if not isinstance(given, dict):
+        raise Refused("it is no object")
+    narrowing = [key for key in NARROWING if key in given]
+    if narrowing:
+        raise Refused(f"its condition {narrowing[0]!r} has no counterpart that is known; write it as `when`")
+    tool = tools(given.get("tool"))
+    entry.plain["id"] = unique(given.get("id") or given.get("name") or tool, taken)
+    if isinstance(given.get("description"), str) and given["description"]:
+        entry.plain["description"] = given["description"]
+    entry.plain["tool"] = tool
+    checks = given.get("post")
+    found = []
+    for number, each in enumerate(checks if isinstance(checks, list) else [checks], 1):
+        try:
+            found.append(check(entry, each))
+        except Refused as why:
+            entry.say(f"check {number} left out: {why}", True)
+    if not found:
+        raise Refused("nothing of what it asserts could be converted")
+    entry.plain["post"] = found
+    timeout(entry, [given.get("timeoutMs"), *entry.timeouts])
+    remedy = next((given[key] for key in WORDS if isinstance(given.get(key), str) and given[key]), "")
+    if remedy:
+        entry.plain["remedy"] = remedy
+    entry.passed_over(given, ("tool", "id", "name", "description", "post", "timeoutMs", *WORDS), "the contract")
+
+
+def tools(given: Any) -> Any:
+    """The tool's name, or a list. Raises Refused for a pattern that is no glob."""
+    names = given if isinstance(given, list) else given.split("|") if isinstance(given, str) else []
+    found = []
+    for each in names:
+        if not isinstance(each, str) or not each.strip():
+            raise Refused("it names no tool")
+        name = each.strip().removeprefix("^").removesuffix("$").replace(".*", "*")
+        if advice.EXPRESSION.search(name) or "," in name:
+            raise Refused(f"{each!r} is no name of a tool and no glob (* and ? are wild)")
+        found.append(name)
+    if not found:
+        raise Refused("it names no tool")
+    return found if len(found) > 1 else found[0]
+
+
+def unique(given: Any, taken: set[str]) -> str:
+    first = given[0] if isinstance(given, list) else given
+    words = re.sub(r"[^a-z0-9]+", "-", str(first).lower().removeprefix("mcp__")).strip("-")[:80] or "contract"
+    number, name = 1, words
+    while name in taken:
+        number += 1
+        name = f"{words}-{number}"
+    return name
+
+
+def timeout(entry: Entry, given: list[Any]) -> None:
+    """The longest of the time-outs, as one look's."""
+    real = [each for each in given if each is not None]
+    good = [each for each in real if isinstance(each, int) and not isinstance(each, bool) and each > 0]
+    if len(good) < len(real):
+        entry.say("a timeoutMs that is no number of milliseconds is left out")
+    if not good:
+        return
+    longest = max(good)
+    if longest > LONGEST:
+        entry.say(f"timeoutMs {longest} is cut to {LONGEST}: the hook ends after {LONGEST // 1000} s")
+    entry.plain["timeout"] = duration(min(longest, LONGEST))
+
+
+# -- checks ----------------------------------------------------------------------------------------------
+
+
+def check(entry: Entry, given: Any) -> dict[str, Any]:
+    """One check. Raises Refused."""
+    if not isinstance(given, dict):
+        raise Refused("it is no object with `check`")
+    kind = given.get("check")
+    if kind is None:
+        raise Refused("it does not say which `check` it is")
+    if not isinstance(kind, str) or kind not in CHECKS:
+        raise Refused(f"the check {str(kind)[:60]!r} has no counterpart")
+    entry.timeouts.append(given.get("timeoutMs"))
+    return CHECKS[kind](entry, {key: value for key, value in given.items() if key not in ("check", "timeoutMs")})
+
+
+def file_exists(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    path, words = place(needed(given, "path"))
+    entry.say(words)
+    params: dict[str, Any] = {"path": path}
+    for theirs, ours in (("minSize", "min_size"), ("maxSize", "max_size")):
+        if theirs in given:
+            size = given[theirs]
+            if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+                raise Refused(f"{theirs} is no number of bytes")
+            if (theirs, size) == ("minSize", 0):
+                entry.say("minSize 0 asserts nothing and is left out")
+            else:
+                params[ours] = size
+    if "contains" in given:
+        params["contains"] = template(needed(given, "contains"))
+    entry.say("a folder no longer counts as the file; if one is meant, add type: dir")
+    entry.passed_over(given, ("path", "minSize", "maxSize", "contains"), "file_exists")
+    return {"file_exists": params}
+
+
+def http(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    params: dict[str, Any] = {"url": template(needed(given, "url"))}
+    wanted = given.get("status", given.get("expectStatus"))
+    if isinstance(wanted, str) and wanted.isascii() and wanted.isdigit():
+        wanted = int(wanted)
+    if wanted is not None:
+        params["status"] = wanted
+    method = str(given.get("method", "GET")).upper()
+    if method not in ("GET", "HEAD"):
+        raise Refused(f"the method {method} changes something; a look is GET or HEAD")
+    if method != "GET":
+        params["method"] = method
+    if isinstance(given.get("headers"), dict) and given["headers"]:
+        params["headers"] = {str(key): template(str(value)) for key, value in given["headers"].items()}
+    body = matcher(entry, given, ("bodyContains", "contains"), ("bodyMatches", "matches"))
+    if body:
+        params["body"] = body
+    if wanted is None and not body:
+        entry.say("this http check asserted nothing, so that any answer passed; here a status of 2xx is asked")
+        params["status"] = "2xx"
+    known = ("url", "status", "expectStatus", "method", "headers", "bodyContains", "contains", "bodyMatches",
+             "matches")  # fmt: skip
+    entry.passed_over(given, known, "http")
+    return {"http_status": params}
+
+
+def shell(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    argv, words = command(needed(given, "command"))
+    entry.say(words)
+    params: dict[str, Any] = {"run": argv}
+    code = given.get("exitCode", given.get("expectExit", given.get("exit")))
+    if code is not None:
+        params["exit"] = code
+    stdout = matcher(entry, given, ("stdoutContains",), ("stdoutMatches",))
+    stderr = matcher(entry, given, ("stderrContains",), ("stderrMatches",))
+    if stdout:
+        params["stdout"] = stdout
+    if stderr:
+        params["stderr"] = stderr
+    if (stdout or stderr) and code is None:
+        entry.say("its exit code did not count beside the output; here it must be 0 as well (or say exit: [0, 1])")
+    where, words = place(needed(given, "cwd")) if "cwd" in given else ("{{project}}", "")
+    entry.say(words)
+    params["cwd"] = where
+    known = ("command", "exitCode", "expectExit", "exit", "cwd", "stdoutContains", "stdoutMatches", "stderrContains",
+             "stderrMatches")  # fmt: skip
+    entry.passed_over(given, known, "shell")
+    return {"command": params}
+
+
+def result(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    path = re.sub(r"\[(\d+)\]", r".\1", str(given.get("path") or "")).removeprefix("$").lstrip(".")
+    params: dict[str, Any] = {"path": path} if path else {}
+    asserted = dict(matcher(entry, given, ("contains",), ("matches",)))
+    pairs = {"equals": "equals", "notEquals": "not_equals", "oneOf": "one_of", "exists": "exists", "type": "type",
+             "min": "at_least", "atLeast": "at_least", "max": "at_most", "atMost": "at_most"}  # fmt: skip
+    for theirs, ours in pairs.items():
+        if theirs in given:
+            value = given[theirs]
+            asserted[ours] = template(value) if isinstance(value, str) and ours != "type" else value
+    if not asserted:
+        raise Refused("result asserts nothing: say equals, contains, matches or exists")
+    entry.passed_over(given, ("path", "contains", "matches", *pairs), "result")
+    return {"result": {**params, **asserted}}
+
+
+def schema(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    rules = given.get("schema")
+    entry.passed_over(given, ("schema", "path"), "schema")
+    if not isinstance(rules, (dict, str)) or not rules:
+        raise Refused("its schema says nothing")
+    inside = {"path": given["path"]} if isinstance(given.get("path"), str) and given["path"] else {}
+    return {"schema": {"file" if isinstance(rules, str) else "schema": rules, **inside}}
+
+
+CHECKS: dict[Any, Callable[[Entry, dict[str, Any]], dict[str, Any]]] = {
+    "file_exists": file_exists, "http": http, "shell": shell, "result": result, "schema": schema,
+}  # fmt: skip
+
+
+def needed(given: dict[str, Any], key: str) -> str:
+    value = given.get(key)
+    if not isinstance(value, str) or not value:
+        raise Refused(f"it has no {key}" if key not in given else f"{key} is no text, or an empty one")
+    return value
+
+
+def matcher(entry: Entry, given: dict[str, Any], texts: tuple[str, ...], patterns: tuple[str, ...]) -> dict[str, Any]:
+    """The matcher of the keys that ask for a text or a pattern."""
+    found: dict[str, Any] = {}
+    for key in texts:
+        if key in given:
+            found["contains"] = template(needed(given, key)) if isinstance(given[key], str) else given[key]
+    for key in patterns:
+        if key in given:
+            found["matches"], words = pattern(given[key], key)
+            entry.say(words)
+    return found
+
+
+# -- the new text ----------------------------------------------------------------------------------------
+
+
+def written(entry: Entry) -> list[str]:
+    """The lines of a contract under its comments. Raises Refused where `lint` would have a word about it."""
+    plain = dict(entry.plain)
+    try:
+        post = plain["post"]
+        plain["post"] = post if len(post) > 1 else post[0]
+        lines = lines_of(plain, 2)
+        text = flow({"version": 1, "contracts": [plain]})
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    problems = loader.problems(text.encode(), "")
+    if problems:
+        raise Refused("; ".join(f"{each.code} {each.message} ({each.hint})" for each in problems[:2]))
+    if templated(text) and "result." in text:
+        entry.say("a value that is null, an object or missing is could-not-verify here, never a text")
+    return [line for note in entry.notes for line in comment(note.words, 2)] + lines

@@ -1,0 +1,66 @@
+"""What a small world started and what left its process group (a daemon, `setsid`), to be ended with the world. Ends
+nothing but that: a process is known by a variable that it inherited, or by where it stands and when it began."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+
+from truecall_py.world import process_table as processes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MARK = "TRUECALL_WORLD"  # the variable that every process of a world inherits: its folder
+LARGEST = 256 * 1024  # bytes of one environment
+PATIENCE = 1.0  # seconds, for processes that start others while they are looked for
+PAUSE = 0.01
+
+
+def end(root: str, first: int) -> None:
+    """Ends every process of the world in the folder `root`, the first of which has the id `first` and is not waited
+    for yet. Where the system has no /proc, nothing is found, and what left its group lives on."""
+    began = processes.from_proc(first) if processes.has_proc() else None
+    if began is None:
+        return
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        found = list(of_world(os.fsencode(root), int(began.mark)))
+        if not found:
+            return
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(PAUSE)
+
+
+def of_world(root: bytes, began: int) -> Iterator[int]:
+    """The ids of a world's living processes; none of them started before `began`, in ticks of the kernel."""
+    spared = processes.ancestors()
+    names = [name for name in os.listdir(processes.PROC) if name.isdigit()]
+    for pid in map(int, names[: processes.MOST]):
+        if pid in spared or not (marked(pid, root) or stands_in(pid, root)):
+            continue
+        process = processes.from_proc(pid)
+        if process is not None and not process.dead and int(process.mark) >= began:
+            yield pid
+
+
+def marked(pid: int, root: bytes) -> bool:
+    """Whether a process was started with the variable of this world."""
+    try:
+        with open(f"{processes.PROC}/{pid}/environ", "rb") as file:
+            return b"\0%s=%s\0" % (MARK.encode(), root) in b"\0" + file.read(LARGEST)
+    except OSError:
+        return False  # it ended, or is another person's
+
+
+def stands_in(pid: int, root: bytes) -> bool:
+    """Whether the working folder of a process lies in this world, removed or not."""
+    try:
+        return os.readlink(b"%s/%d/cwd" % (processes.PROC.encode(), pid)).startswith(root + b"/")
+    except OSError:
+        return False

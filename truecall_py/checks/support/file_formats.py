@@ -1,0 +1,162 @@
+"""A file as a value: JSON here, .env and INI in `flat`, YAML and TOML in the slow lane. Tells a file that is broken
+(Malformed) from one on which readers differ (Unverified)."""
+
+from __future__ import annotations
+
+from truecall_py.checks.support.env_and_ini import DOUBT, Malformed, env, ini
+from truecall_py.core.errors import Unverified
+from truecall_py.core.fast_json import Refused, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.world.world import World
+
+WORDS = {"json": "JSON", "jsonc": "JSON with comments", "yaml": "YAML", "toml": "TOML", "env": ".env", "ini": "INI",
+         "python": "Python"}  # fmt: skip
+ENDINGS = {
+    "json": "json", "jsonc": "jsonc", "code-workspace": "jsonc", "webmanifest": "json", "geojson": "json",
+    "ipynb": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "env": "env", "ini": "ini", "cfg": "ini",
+    "editorconfig": "ini", "py": "python", "pyi": "python", "pyw": "python",
+}  # fmt: skip
+NAMES = {"Pipfile": "toml", "Cargo.lock": "toml", "poetry.lock": "toml", "uv.lock": "toml", "Pipfile.lock": "json",
+         "composer.lock": "json", "flake.lock": "json"}  # fmt: skip
+# JSON by its name, that its own programs read with comments; and those that are read without, by everybody.
+COMMENTED = ("devcontainer.json", "deno.json", "wrangler.json", "api-extractor.json", "turbo.json", "biome.json",
+             "nx.json", "language-configuration.json", "keybindings.json", "typedoc.json", "babel.config.json",
+             ".eslintrc.json")  # fmt: skip
+STRICT = ("package.json", "package-lock.json", "composer.json", "manifest.json", "bower.json", "lerna.json")
+LONGEST = 4_000_000  # characters in which comments are looked for
+
+
+def format_of(path: str) -> str:
+    """The format that a file's name says, or ""."""
+    folder, _, name = path.rpartition("/")
+    ending = name.rpartition(".")[2].lower()
+    if name in NAMES:
+        return NAMES[name]
+    if name == ".env" or name.startswith(".env."):
+        return "env"
+    known = name in COMMENTED or name.startswith(("tsconfig", "jsconfig"))
+    if ending == "json" and (known or folder.rpartition("/")[2] in (".vscode", ".devcontainer")):
+        return "jsonc"
+    return ENDINGS.get(ending, "")
+
+
+def decoded(data: bytes, what: str) -> str:
+    """The text of a file in UTF-8. Raises Malformed or Unverified."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise Unverified("the file is UTF-16, which is not read", "probe")
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        if what in ("env", "ini"):
+            raise Unverified("the file is not UTF-8, and its encoding is not known", "probe") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Malformed(f"the byte 0x{data[error.start]:02x} is not UTF-8", line) from None
+
+
+def value_of(data: bytes, kind: str, path: str, given: bool, world: World) -> Any:
+    """The value that a file of a format (`given`: the contract names it) holds. Raises Malformed or Unverified."""
+    text = decoded(data, kind)
+    if kind in ("json", "jsonc"):
+        return json(text, kind, path, given)
+    if kind in ("env", "ini"):
+        try:
+            return env(text) if kind == "env" else ini(text)
+        except Malformed as why:  # there is no standard that would say who is right
+            raise Unverified(f"the file is not read as {WORDS[kind]}: {why}", "probe") from None
+    answer: Any = world.slow({"do": "document", "as": kind, "text": text, "project": world.project})
+    if answer.get("error"):
+        raise Malformed(answer["error"], answer["line"], answer["column"])
+    return answer["value"]
+
+
+def json(text: str, kind: str, path: str, given: bool) -> Any:
+    """The value of JSON. Comments are an error where they certainly are one. Raises Malformed or Unverified."""
+    try:
+        return loads(text)
+    except Refused as error:
+        why = str(error)
+    bare = text if len(text) > LONGEST else without_comments(text)
+    if bare != text:
+        try:
+            value = loads(bare)
+        except Refused:
+            pass
+        else:
+            if kind == "jsonc":
+                return value
+            line = next(number for number, (left, right) in enumerate(
+                zip(text.split("\n"), bare.split("\n"), strict=True), 1) if left != right)  # fmt: skip
+            words = "it holds a comment or a comma too many, which JSON has not"
+            if given or path.rpartition("/")[2] in STRICT:
+                raise Malformed(words, line)
+            raise Unverified(f"{words} (line {line}); its own program may take it: say jsonc", "contract")
+    raise mistake(bare if kind == "jsonc" else text, why)
+
+
+def mistake(text: str, why: str) -> Exception:
+    """What keeps a text from being JSON; Unverified where other readers take it."""
+    from json import JSONDecodeError
+    from json import loads as lenient
+
+    try:
+        lenient(text)
+    except JSONDecodeError as error:
+        return Malformed(error.msg, error.lineno, error.colno)
+    except (RecursionError, ValueError):
+        return Unverified(why, "probe")
+    return Unverified(f"readers of JSON differ on the file: {why}", "probe")
+
+
+def without_comments(text: str) -> str:
+    """The text with comments and commas before a closing bracket made blanks: every character keeps its place."""
+    made = list(text)
+    at, comma = 0, -1
+    while at < len(text):
+        character = text[at]
+        if character == '"':
+            at = after_text(text, at)
+            comma = -1
+            continue
+        if text.startswith(("//", "/*"), at):
+            ends = text.find("\n", at) if text[at + 1] == "/" else text.find("*/", at + 2) + 2
+            if ends < at + 2:
+                ends = len(text) if text[at + 1] == "/" else at
+                if ends == at:
+                    return "".join(made)  # a comment that is not closed: the scanner says so
+            made[at:ends] = [each if each == "\n" else " " for each in text[at:ends]]
+            at = ends
+            continue
+        if character == ",":
+            comma = at
+        elif character in "]}" and comma >= 0:
+            made[comma] = " "
+        if character not in " \t\r\n,":
+            comma = -1
+        at += 1
+    return "".join(made)
+
+
+def after_text(text: str, at: int) -> int:
+    """Where a text in quotes that begins at `at` ends."""
+    at += 1
+    while at < len(text) and text[at] != '"':
+        at += 2 if text[at] == "\\" else 1
+    return at + 1
+
+
+def doubtful(value: Any) -> str:
+    """Why a value is in doubt, or some part of it; "" where none is."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            if DOUBT in item:
+                return str(item[DOUBT])
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+    return ""

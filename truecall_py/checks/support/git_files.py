@@ -1,0 +1,158 @@
+"""The fields of `git` about the work tree, the index, and whether there is a repository. Never runs a filter."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.checks.support.git_common import Finding, Look, Part, listed, unproven
+from truecall_py.checks.support.outcomes import since
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import OLD
+from truecall_py.world.git import Repository, top
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MOST = 200  # changes that are compared with those before the call
+
+
+# -- nothing uncommitted ---------------------------------------------------------------------------------------
+
+
+def clean_words(params: dict[str, Any]) -> str:
+    return "nothing uncommitted" + (", nothing untracked" if params["clean"] == "all" else "")
+
+
+def clean_seen(look: Look) -> list[list[str]]:
+    return [list(row) for row in look.repository.changes(untracked=look.params["clean"] == "all")[:MOST]]
+
+
+def clean_judged(look: Look, was: Any) -> Finding:
+    now = clean_seen(look)
+    if now:
+        return Finding(False, f"{len(now)} uncommitted: {listed([f'{state} {path}'.strip() for state, path in now])}")
+    hidden(look)
+    return Finding(True, "nothing is uncommitted", since(was, now))
+
+
+def hidden(look: Look) -> None:
+    """Raises Unverified where something keeps uncommitted work out of git's own list of it."""
+    repository = look.repository
+    if os.path.realpath(repository.root()) != os.path.realpath(top(repository.folder)):
+        raise Unverified(f"the repository's configuration names another work tree: {repository.root()}", "world")
+    modules, unwatched = repository.unwatched()
+    if unwatched:
+        raise Unverified(f"git was told not to look at {listed(unwatched)} (update-index)", "world")
+    every = look.params["clean"] == "all"
+    for path in modules:
+        inside = Repository(look.world, os.path.join(repository.root(), path))
+        left = inside.changes(untracked=every) if os.path.lexists(os.path.join(inside.folder, ".git")) else ()
+        if left:
+            raise Unverified(f"{path} is a submodule with something uncommitted in it: {left[0][1]}", "world")
+    excluded = repository.excluded() if every else []
+    if excluded:
+        raise Unverified(f"{listed(excluded)} is untracked, and left out by this repository's own settings", "world")
+
+
+# -- the index -------------------------------------------------------------------------------------------------
+
+
+def staged_words(params: dict[str, Any]) -> str:
+    return f"{listed(params['staged'])} in the index as in the work tree"
+
+
+def pending(look: Look) -> dict[str, list[str]]:
+    """Of every path, what differs between index and work tree."""
+    paths = look.params["staged"]
+    return {path: [f"{state} {name}" for state, name in unstaged(look, path)[:MOST]] for path in paths}
+
+
+def unstaged(look: Look, path: str) -> list[tuple[str, str]]:
+    return [(state, name) for state, name in look.repository.changes([path], untracked=True) if state[1] != " "]
+
+
+def staged_judged(look: Look, was: Any) -> Finding:
+    repository = look.repository
+    for path in look.params["staged"]:
+        left = unstaged(look, path)
+        later = [row for row in left if changed_later(look, row[1])]
+        certain = [name for state, name in left if (state, name) not in later]
+        if certain:
+            return Finding(False, f"not in the index as in the work tree: {listed(certain)}")
+        # What was staged and written to again, as a log is, was staged all the same.
+        doubtful = [name for state, name in later if state[0] not in "AM"]
+        if doubtful:
+            why = f"{listed(doubtful)} changed during the call or after it, and is not staged as it is"
+            raise Unverified(why, "probe")
+        if not left and not repository.tracked(path) and not repository.changes([path]):
+            if os.path.isdir(os.path.join(repository.folder, path)):
+                return Finding(True, f"{path} holds nothing that could be staged", OLD)
+            return Finding(False, f"the index holds nothing at {path}")
+    return Finding(True, staged_words(look.params), since(was, pending(look)))
+
+
+def changed_later(look: Look, name: str) -> bool:
+    """Whether a file (from the top) was changed after the call began, or nobody knows."""
+    began = look.world.began(look.call.duration)
+    found = look.world.stat(os.path.join(look.repository.root(), name), follow=False)
+    return began is None or (found is not None and found.st_mtime >= began)
+
+
+def indexed(field: str, look: Look) -> dict[str, bool]:
+    return {path: look.repository.tracked(path) for path in look.params[field]}
+
+
+def tracked_judged(look: Look, was: Any) -> Finding:
+    now = indexed("tracked", look)
+    missing = [path for path, there in now.items() if not there]
+    if missing:
+        return Finding(False, f"the index holds nothing at {listed(missing)}", blank=True)
+    return Finding(True, f"the index holds {listed(list(now))}", since(was, now))
+
+
+def not_tracked_judged(look: Look, was: Any) -> Finding:
+    now = indexed("not_tracked", look)
+    there = [path for path, inside in now.items() if inside]
+    if there:
+        return Finding(False, f"the index still holds {listed(there)}")
+    found = f"the index holds nothing at {listed(list(now))}"
+    unproven(look, was, found)
+    return Finding(True, found, since(was, now))
+
+
+# -- a repository of its own -----------------------------------------------------------------------------------
+
+
+def folders(look: Look) -> list[str]:
+    """Where the repository may be: the folder named, else those that git derives from what was cloned."""
+    url = look.params.get("cloned")
+    if look.params.get("folder") or not url:
+        return [look.repository.folder]
+    name = url.rstrip("/").removesuffix("/.git").rstrip("/").replace(":", "/").rpartition("/")[2]
+    name = name.removesuffix(".git").removesuffix(".bundle")
+    return [look.world.resolve(each) for each in (name, f"{name}.git") if each]
+
+
+def own_seen(look: Look) -> list[str]:
+    """Those of the folders that are a repository of their own."""
+    return [each for each in folders(look) if os.path.isdir(each) and Repository(look.world, each).own_top()]
+
+
+def own_judged(look: Look, was: Any) -> Finding:
+    now = own_seen(look)
+    where = listed(folders(look)[:1])
+    found = f"{listed(now)} is a git repository" if now else f"{where} is no git repository of its own"
+    return Finding(bool(now), found, since(was, now))
+
+
+PARTS = {
+    "repository": Part(lambda params: "a git repository of its own", own_seen, own_judged),
+    "cloned": Part(lambda params: "a git repository where git clones it to", own_seen, own_judged),
+    "clean": Part(clean_words, clean_seen, clean_judged),
+    "staged": Part(staged_words, pending, staged_judged),
+    "tracked": Part(lambda params: f"{listed(params['tracked'])} in the index",
+                    lambda look: indexed("tracked", look), tracked_judged),
+    "not_tracked": Part(lambda params: f"{listed(params['not_tracked'])} in the index no more",
+                        lambda look: indexed("not_tracked", look), not_tracked_judged),
+}  # fmt: skip

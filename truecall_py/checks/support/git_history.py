@@ -1,0 +1,207 @@
+"""The fields of `git` about commits. Never takes a HEAD that merely differs for a commit that was made."""
+
+from __future__ import annotations
+
+from truecall_py.checks.support.git_common import Finding, Look, Part, listed, short
+from truecall_py.checks.support.outcomes import since
+from truecall_py.contracts.matchers import deltas, describe, holds, shown
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, NEW, OLD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SLACK = 2.0  # seconds by which clocks differ
+COUNTS = ("files", "insertions", "deletions")
+
+
+# -- commit --------------------------------------------------------------------------------------------------
+
+
+def commit_words(params: dict[str, Any]) -> str:
+    whole = ", with every change of a tracked file in it" if params["commit"] == "all" else ""
+    return f"a commit that this call made{whole}"
+
+
+def commit_seen(look: Look) -> dict[str, Any]:
+    repository = look.repository
+    return {"head": repository.head(), "staged": bool(repository.staged()), "log": repository.logged()}
+
+
+def commit_judged(look: Look, was: Any) -> Finding:
+    repository = look.repository
+    began = look.world.began(look.call.duration)
+    if was is ABSENT and began is None:
+        raise Unverified("nobody saw HEAD before the call, nor says when the call began", "harness")
+    now = repository.head()
+    fresh = recent(look, now, began) if now and began is not None else False
+    if was is ABSENT and fresh is None:
+        raise Unverified(f"{short(now)} was committed at about the time at which the call began", "probe")
+    if was is ABSENT:
+        return Finding(True, made(look, now), NEW) if fresh else still(look, now, False)
+    logged = [commit for commit, what in repository.movements(was["log"]) if what.startswith("commit")]
+    if logged:
+        if not repository.kept(logged[-1]):
+            return Finding(False, f"{short(logged[-1])} was committed and taken back: HEAD is at {short(now)}")
+        return Finding(True, made(look, logged[-1]), NEW)
+    if now == was["head"]:
+        return still(look, now, was["staged"])
+    if fresh and follows(look, was["head"], now):
+        return Finding(True, made(look, now), NEW)
+    why = f"HEAD moved from {short(was['head'])} to {short(now)}, and nothing shows that this call made that commit"
+    raise Unverified(why, "probe")
+
+
+def recent(look: Look, now: str, began: float) -> bool | None:
+    """Whether a commit was made after the call began; None where its time, in whole seconds and as the committer
+    chose, does not tell, and neither does HEAD's reflog."""
+    committed = look.repository.commit(now).committed
+    if committed < int(began):
+        return False
+    if int(began) < committed <= look.world.wall() + SLACK:
+        return True
+    log = look.world.stat(look.repository.log())
+    if log is None or log.st_mtime < began:
+        return None
+    last = look.repository.movements(0)[-1:]
+    return True if last and last[0][0] == now and last[0][1].startswith("commit") else None
+
+
+def follows(look: Look, old: str, new: str) -> bool:
+    """Whether a commit comes after the old HEAD, or replaces it as an amended one does."""
+    if not old or look.repository.ancestor(old, new):
+        return True
+    return look.repository.commit(old).parents == look.repository.commit(new).parents
+
+
+def made(look: Look, now: str) -> str:
+    return f"the new commit is {short(now)} {shown(look.repository.commit(now).subject, 60)}"
+
+
+def still(look: Look, now: str, staged_before: bool) -> Finding:
+    """What a HEAD that did not move means: refuted if anything was there to commit."""
+    where = f"HEAD is still at {short(now)}" if now else "there is no commit yet"
+    staged = look.repository.staged()
+    if staged:
+        return Finding(False, f"{where}, and what is staged is not committed: {listed(staged)}")
+    if staged_before:
+        return Finding(False, f"{where}, and what was staged before the call is staged no more")
+    if look.params["commit"] == "all":
+        changed = [path for _, path in look.repository.changes()]
+        if changed:
+            return Finding(False, f"{where}, and changes are not committed: {listed(changed)}")
+    return Finding(True, f"{where}, and nothing is staged that could be committed", OLD)
+
+
+# -- HEAD and the last commit ----------------------------------------------------------------------------------
+
+
+def head_words(params: dict[str, Any]) -> str:
+    return "HEAD at another commit than before the call" if params["head"] == "moved" else "HEAD as before the call"
+
+
+def head_seen(look: Look) -> dict[str, Any]:
+    return {"head": look.repository.head(), "log": look.repository.logged()}
+
+
+def head_judged(look: Look, was: Any) -> Finding:
+    if was is ABSENT:
+        raise Unverified("nobody saw HEAD before the call", "harness")
+    repository, then = look.repository, was["head"]
+    now = repository.head()
+    if now != then:
+        return Finding(look.params["head"] == "moved", f"HEAD moved from {short(then)} to {short(now)}", NEW)
+    if look.params["head"] == "moved":  # a hook may have switched to another branch after the commit
+        made = [commit for commit, what in repository.movements(was["log"]) if what.startswith("commit")][-1:]
+        if made and made[0] != now and repository.kept(made[0]):
+            return Finding(True, f"HEAD was at the new commit {short(made[0])}, and is back at {short(now)}", NEW)
+    return Finding(look.params["head"] == "kept", f"HEAD is still at {short(now)}")
+
+
+def subject_seen(look: Look) -> list[str]:
+    head = look.repository.head()
+    return [head, look.repository.commit(head).subject if head else ""]
+
+
+def subject_judged(look: Look, was: Any) -> Finding:
+    now = subject_seen(look)
+    matcher = look.params["subject"]
+    value = now[1] if now[0] else ABSENT
+    before = None if was is ABSENT else ((was[1] if was[0] else ABSENT),)
+    found = f"the last commit is {short(now[0])} {shown(now[1], 100)}" if now[0] else "there is no commit yet"
+    return Finding(holds(matcher, value, look.world, before=before), found, since(was, now))
+
+
+def lines_seen(look: Look) -> dict[str, Any]:
+    head = look.repository.head()
+    return {"head": head, **(look.repository.lines() if head else dict.fromkeys(COUNTS, 0))}
+
+
+def lines_judged(look: Look, was: Any) -> Finding:
+    now = lines_seen(look)
+    for name, matcher in look.params["lines_changed"].items():
+        if name not in COUNTS:
+            raise Unverified(f"lines_changed has no {name}; it has {', '.join(COUNTS)}", "contract")
+        if not holds(matcher, now[name], look.world, before=None if was is ABSENT else (was[name],)):
+            return Finding(False, f"{now[name]} {name} in the last commit {short(now['head'])}")
+    counted = ", ".join(f"{now[name]} {name}" for name in COUNTS)
+    return Finding(True, f"{counted} in the last commit {short(now['head'])}", since(was, now))
+
+
+# -- what holds what -------------------------------------------------------------------------------------------
+
+
+def pairs(params: dict[str, Any], name: str) -> list[list[str]]:
+    """(older, newer) revisions."""
+    if name == "contains":
+        return [[each, "HEAD"] for each in params["contains"]]
+    if len(params["ancestor"]) != 2:
+        raise Unverified("ancestor takes two revisions: the older one, then the newer one", "contract")
+    return [params["ancestor"]]
+
+
+def held(look: Look, name: str) -> list[list[Any]]:
+    """[older, newer, whether it is an ancestor] of every pair."""
+    found = []
+    for older, newer in pairs(look.params, name):
+        ids = [look.repository.resolve(each + "^{commit}") for each in (older, newer)]
+        for revision, commit in zip((older, newer), ids, strict=True):
+            if not commit:
+                raise Unverified(f"{revision} names no commit here", "probe")
+        found.append([ids[0], ids[1], look.repository.ancestor(*ids)])
+    return found
+
+
+def history(name: str) -> Part:
+    def words(params: dict[str, Any]) -> str:
+        return " and ".join(f"{older} in the history of {newer}" for older, newer in pairs(params, name))
+
+    def judged(look: Look, was: Any) -> Finding:
+        now = held(look, name)
+        for (older, newer), (one, other, inside) in zip(pairs(look.params, name), now, strict=True):
+            if not inside:
+                return Finding(False, f"{older} ({short(one)}) is not in the history of {newer} ({short(other)})")
+        return Finding(True, words(look.params), since(was, now))
+
+    return Part(words, lambda look: held(look, name), judged)
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    if "commit" in params or "head" in params:
+        return True
+    return deltas(params.get("subject")) or deltas(params.get("lines_changed"))
+
+
+PARTS = {
+    "commit": Part(commit_words, commit_seen, commit_judged),
+    "head": Part(head_words, head_seen, head_judged),
+    "subject": Part(lambda params: f"a last commit whose subject {describe(params['subject'])}",
+                    subject_seen, subject_judged),
+    "lines_changed": Part(
+        lambda params: "a last commit with " + " and ".join(
+            f"{name} that {describe(matcher)}" for name, matcher in params["lines_changed"].items()
+        ), lines_seen, lines_judged),
+    "contains": history("contains"),
+    "ancestor": history("ancestor"),
+}  # fmt: skip

@@ -1,0 +1,236 @@
+"""The field `pushed` of `git`: the remote itself is asked whether it has the commit. Never believes the tracking
+ref for that; it only tells whether the remote had the commit before, and whether it moved on since."""
+
+from __future__ import annotations
+
+from truecall_py.checks.support.git_common import Finding, Look, Part, listed, short, unproven
+from truecall_py.core.errors import Unverified
+from truecall_py.core.record import record
+from truecall_py.core.types import ABSENT, NEW, OLD
+from truecall_py.world.git_remote import addresses, asked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.world.git import Repository
+
+BRANCH, TAG = "refs/heads/", "refs/tags/"
+BEFORE = 3.0  # seconds for a remote that is asked before the call
+UNSURE = "so where the push went cannot be told"
+
+
+@record(frozen=True)
+class Aim:
+    """What a push is about: `source` is the id it must bring ("": a deletion), `names` the full names it may have
+    at the remote, `loose` whether a name that is not there proves nothing, `matching` whether git leaves out what
+    is not there, `exact` whether the remote must be at `source` itself (a forced push may take commits away)."""
+
+    remote: str
+    source: str
+    names: list[str]
+    loose: bool = False
+    matching: bool = False
+    exact: bool = False
+
+
+# -- where a push goes -----------------------------------------------------------------------------------------
+
+
+def aim(look: Look) -> Aim:
+    """As git itself decides it. Raises Unverified where that cannot be told."""
+    repository = look.repository
+    branch = repository.branch()
+    remote = look.params.get("remote") or default_remote(repository, branch)
+    given = look.params.get("refspec") or ""
+    exact = given.startswith("+")
+    given = given.lstrip("+")
+    if ":" in given:
+        source, _, target = given.partition(":")
+        if not source and target:
+            return Aim(remote, "", [target] if target.startswith("refs/") else [BRANCH + target, TAG + target])
+        full = full_name(repository, source, branch)
+        loose = not known(target)
+        return Aim(remote, object_id(repository, full or source), targets(target, full), loose, exact=exact)
+    if given in ("HEAD", "@") and branch:
+        return Aim(remote, object_id(repository, BRANCH + branch), [BRANCH + branch], exact=exact)
+    if repository.setting(f"remote.{remote}.push"):
+        raise Unverified(f"the configuration maps what is pushed to {remote}, {UNSURE}", "probe")
+    if given:
+        full = full_name(repository, given, branch)
+        if not full:
+            raise Unverified(f"{given} is no branch or tag here, {UNSURE}", "probe")
+        return Aim(remote, object_id(repository, full), [mapped(repository, full)], exact=exact)
+    if not branch:
+        raise Unverified(f"no branch is checked out, {UNSURE}", "probe")
+    default = repository.setting("push.default")
+    if default == "nothing":
+        raise Unverified(f"push.default is nothing, {UNSURE}", "probe")
+    name = mapped(repository, BRANCH + branch)
+    return Aim(remote, object_id(repository, BRANCH + branch), [name], matching=default == "matching", exact=exact)
+
+
+def default_remote(repository: Repository, branch: str) -> str:
+    for key in (f"branch.{branch}.pushRemote", "remote.pushDefault", f"branch.{branch}.remote"):
+        value = repository.setting(key)
+        if value:
+            return value
+    remotes = repository.told("remote").split()
+    return remotes[0] if len(remotes) == 1 else "origin"
+
+
+def full_name(repository: Repository, name: str, branch: str) -> str:
+    """The full name of the ref that a push takes from here, "" for none (an id, HEAD~1)."""
+    if name in ("HEAD", "@"):
+        return BRANCH + branch if branch else ""
+    for each in (name,) if name.startswith("refs/") else (BRANCH + name, TAG + name):
+        if repository.ref(each):
+            return each
+    return ""
+
+
+def mapped(repository: Repository, full: str) -> str:
+    """The name that a ref gets at the remote where none is given."""
+    if full.startswith(BRANCH) and repository.setting("push.default") in ("upstream", "tracking"):
+        return repository.setting(f"branch.{full.removeprefix(BRANCH)}.merge") or full
+    return full
+
+
+def targets(target: str, full: str) -> list[str]:
+    if target.startswith("refs/"):
+        return [target]
+    return [TAG + target] if full.startswith(TAG) else [BRANCH + target] if full else [BRANCH + target, TAG + target]
+
+
+def known(target: str) -> bool:
+    """Whether a name stays where it is pushed to: a review server takes refs/for/… and keeps no such ref."""
+    return not target.startswith("refs/") or target.startswith((BRANCH, TAG))
+
+
+def object_id(repository: Repository, name: str) -> str:
+    found = repository.resolve(name)
+    if not found:
+        raise Unverified(f"{name} is not here, {UNSURE}", "probe")
+    return found
+
+
+# -- before ----------------------------------------------------------------------------------------------------
+
+
+def pushed_seen(look: Look) -> dict[str, Any]:
+    """The tracking refs, and what would be pushed now; of what no tracking ref follows, and of what is to be deleted
+    and has none, the remote's own word."""
+    seen: dict[str, Any] = {"tracking": look.repository.refs("refs/remotes/"), "source": "", "remote": {}}
+    try:
+        plan = aim(look)
+        seen["source"] = plan.source
+        follows = [tracking(plan, name) for name in plan.names]
+        if not any(follows if plan.source else map(seen["tracking"].get, follows)):
+            for url in addresses(look.repository, plan.remote):
+                seen["remote"][url] = asked(look.repository, url, plan.names, BEFORE)
+    except Unverified:
+        pass  # the branch or the remote may be made by the call itself
+    return seen
+
+
+def tracking(plan: Aim, name: str) -> str:
+    """The ref that follows a branch of a configured remote, "" where none does."""
+    named = not any(character in plan.remote for character in ":/\\") and plan.remote not in (".", "..")
+    return f"refs/remotes/{plan.remote}/{name.removeprefix(BRANCH)}" if named and name.startswith(BRANCH) else ""
+
+
+def had(look: Look, plan: Aim, url: str, name: str, was: Any) -> bool | None:
+    """Whether the remote had it before the call; None where nobody knows."""
+    if was is ABSENT:
+        return None
+    follows = tracking(plan, name)
+    if follows:
+        return held(look, plan, name, was["tracking"].get(follows, ""))
+    there = was["remote"].get(url)
+    return None if there is None else held(look, plan, name, there.get(name, ""))
+
+
+def held(look: Look, plan: Aim, name: str, there: str) -> bool:
+    """Whether what stands at a name of the remote is what was to be pushed, or has it in its history; a tag does not
+    move on."""
+    if there == plan.source:
+        return True
+    if plan.exact or name.startswith(TAG) or not there:
+        return False
+    if not look.repository.has(there) or not look.repository.has(plan.source):
+        return False
+    return look.repository.ancestor(plan.source, there)
+
+
+# -- after -----------------------------------------------------------------------------------------------------
+
+
+def pushed_words(params: dict[str, Any]) -> str:
+    remote, given = params.get("remote") or "the remote", params.get("refspec")
+    if given and given.startswith(":"):
+        return f"no {given[1:]} at {remote} itself"
+    return f"{given or 'the current branch'} at {remote} itself, with the commit that is here"
+
+
+def pushed_judged(look: Look, was: Any) -> Finding:
+    if look.params["pushed"] is not True:
+        raise Unverified("pushed: false asserts nothing", "contract")
+    plan = aim(look)
+    findings = [at(look, plan, url, was) for url in addresses(look.repository, plan.remote)]
+    failed = [finding for finding in findings if not finding.holds]
+    chosen = (failed or findings)[0]
+    if chosen.effect == OLD and plan.source and plan.source == look.repository.head():
+        staged = look.repository.staged()
+        if staged:
+            why = f"{label(plan)} had that commit before the call, and these changes are staged and not committed"
+            raise Unverified(f"{why}: {listed(staged)}", "vacuous")
+    return chosen
+
+
+def at(look: Look, plan: Aim, url: str, was: Any) -> Finding:
+    """What stands at one URL of the remote."""
+    there = asked(look.repository, url, plan.names)
+    name = next((each for each in plan.names if each in there), plan.names[0])
+    now = there.get(name, "")
+    where = f"{name.removeprefix(BRANCH)} at {label(plan)}"
+    if not plan.source:
+        return Finding(False, f"{where} is still at {short(now)}") if now else gone(look, plan, url, where, was)
+    if now and held(look, plan, name, now):
+        before = had(look, plan, url, name, was)
+        return Finding(True, f"{where} is at {short(now)}", "" if before is None else OLD if before else NEW)
+    if not now and plan.matching:
+        return Finding(True, f"there is no {where}, and push.default=matching leaves it out", OLD)
+    if not now and plan.loose:
+        raise Unverified(f"there is no {where}, and it may not be kept under that name", "probe")
+    follows = tracking(plan, name)
+    followed = look.repository.ref(follows) if follows else ""
+    if now and was is not ABSENT and now == was["source"] == followed != was["tracking"].get(follows, ""):
+        return Finding(True, f"{where} is at {short(now)}, which was here when the call began", NEW)
+    if now and (followed == plan.source or not follows) and not look.repository.has(now):
+        why = f"{where} is at {short(now)}, which is not known here: it may have moved on after the push"
+        raise Unverified(why, "probe")
+    if not now:
+        return Finding(False, f"there is no {where}")
+    return Finding(False, f"{where} is at {short(now)}, and {short(plan.source)} is here")
+
+
+def gone(look: Look, plan: Aim, url: str, where: str, was: Any) -> Finding:
+    """What was to be deleted is not at the remote. Raises Unverified where nobody knows whether it ever was."""
+    found = f"there is no {where}"
+    if was is not ABSENT and any(was["tracking"].get(tracking(plan, name)) for name in plan.names):
+        return Finding(True, found, NEW)
+    there = None if was is ABSENT else was["remote"].get(url)
+    if there is None:
+        unproven(look, ABSENT, found)
+        return Finding(True, found)
+    return Finding(True, found, NEW if there else OLD)
+
+
+def label(plan: Aim) -> str:
+    """The remote in words, without what a URL may hold of secrets."""
+    from truecall_py.core.redaction import masked
+
+    return masked(plan.remote.rpartition("@")[2] if "://" in plan.remote else plan.remote)
+
+
+PARTS = {"pushed": Part(pushed_words, pushed_seen, pushed_judged)}

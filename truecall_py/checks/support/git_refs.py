@@ -1,0 +1,153 @@
+"""The fields of `git` about branches, tags, other refs and work trees. Never takes a ref for one of another name."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.checks.support.git_common import Finding, Look, Part, listed, short, unproven
+from truecall_py.checks.support.outcomes import since
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, OLD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+# -- the current branch ----------------------------------------------------------------------------------------
+
+
+def place_of(look: Look) -> str:
+    """The work tree that the contract names, as git lists it."""
+    return os.path.realpath(look.world.resolve(look.params["worktree"]))
+
+
+def branch_seen(look: Look) -> str:
+    if look.params.get("worktree"):
+        return look.repository.worktrees().get(place_of(look), "")
+    return look.repository.branch()
+
+
+def branch_judged(look: Look, was: Any) -> Finding:
+    now = branch_seen(look)
+    if now:
+        found = f"the current branch is {now}"
+    else:
+        found = f"no branch is checked out, HEAD is at {short(look.repository.head())}"
+    return Finding(now == look.params["branch"], found, since(was, now))
+
+
+def upstream_seen(look: Look) -> str:
+    name = look.params.get("branch") or look.repository.branch()
+    if not name:
+        return ""
+    return look.repository.told("for-each-ref", "--format=%(upstream:short)", f"refs/heads/{name}").strip()
+
+
+def upstream_judged(look: Look, was: Any) -> Finding:
+    now = upstream_seen(look)
+    found = f"the branch follows {now}" if now else "the branch follows none"
+    return Finding(now == look.params["upstream"], found, since(was, now))
+
+
+# -- refs ------------------------------------------------------------------------------------------------------
+
+
+def named(field: str, look: Look) -> dict[str, str]:
+    """The names of a field with the ids at which they stand ("" for none)."""
+    return {name: look.repository.ref(name) for name in look.params[field]}
+
+
+def ref_words(params: dict[str, Any]) -> str:
+    where = f" at {params['at']}" if params.get("at") else ""
+    return f"the ref {listed(params['ref'])}{where}"
+
+
+def ref_judged(look: Look, was: Any) -> Finding:
+    now = named("ref", look)
+    missing = [name for name, at in now.items() if not at]
+    if missing:
+        return Finding(False, f"there is no {listed(missing)}", blank=True)
+    revision = look.params.get("at")
+    if revision:
+        wanted = look.repository.resolve(f"{revision}^{{}}")
+        if not wanted:
+            raise Unverified(f"{revision} names nothing here", "probe")
+        for name in now:
+            at = look.repository.resolve(f"{now[name]}^{{}}")
+            if at != wanted:
+                return Finding(False, f"{name} is at {short(at)}, and {revision} at {short(wanted)}")
+    return Finding(True, listed([f"{name} is at {short(at)}" for name, at in now.items()]), since(was, now))
+
+
+def no_ref_judged(look: Look, was: Any) -> Finding:
+    now = named("no_ref", look)
+    there = [f"{name} is at {short(at)}" for name, at in now.items() if at]
+    if there:
+        return Finding(False, listed(there))
+    for name in now:
+        follows = f"refs/remotes/{name}"
+        if not name.startswith("refs/") and look.repository.ref(follows):
+            why = f"there is no branch or tag {name}, but {follows} is there; say which is meant by its full name"
+            raise Unverified(why, "contract")
+    found = f"there is no {listed(list(now))}"
+    unproven(look, was, found)
+    return Finding(True, found, since(was, now))
+
+
+def unmoved_judged(look: Look, was: Any) -> Finding:
+    if was is ABSENT:
+        raise Unverified("nobody saw these refs before the call", "harness")
+    now = named("unmoved", look)
+    moved = [f"{name} moved from {short(was[name])} to {short(now[name])}" for name in now if now[name] != was[name]]
+    return Finding(not moved, listed(moved) or f"{listed(list(now))} as before")
+
+
+# -- work trees ------------------------------------------------------------------------------------------------
+
+
+def worktree_seen(look: Look) -> list[Any]:
+    """[whether it is registered, whether the folder is there]"""
+    place = place_of(look)
+    return [place in look.repository.worktrees(), look.world.stat(place) is not None]
+
+
+def worktree_judged(look: Look, was: Any) -> Finding:
+    now = worktree_seen(look)
+    place = place_of(look)
+    if not now[0]:
+        return Finding(False, f"{place} is no work tree of the repository", blank=True)
+    if not now[1]:
+        return Finding(False, f"{place} is registered as a work tree, and the folder is not there")
+    return Finding(True, f"{place} is a work tree", since(was, now))
+
+
+def no_worktree_place(look: Look) -> str:
+    return os.path.realpath(look.world.resolve(look.params["no_worktree"]))
+
+
+def no_worktree_seen(look: Look) -> bool:
+    return no_worktree_place(look) in look.repository.worktrees()
+
+
+def no_worktree_judged(look: Look, was: Any) -> Finding:
+    place = no_worktree_place(look)
+    if no_worktree_seen(look):
+        return Finding(False, f"{place} is still a work tree of the repository")
+    found = f"{place} is no work tree of the repository"
+    unproven(look, was, found)
+    return Finding(True, found, OLD if was is False else since(was, False))
+
+
+PARTS = {
+    "branch": Part(lambda params: f"the branch {params['branch']} checked out", branch_seen, branch_judged),
+    "upstream": Part(lambda params: f"the upstream {params['upstream']}", upstream_seen, upstream_judged),
+    "ref": Part(ref_words, lambda look: named("ref", look), ref_judged),
+    "no_ref": Part(lambda params: f"no ref {listed(params['no_ref'])}",
+                   lambda look: named("no_ref", look), no_ref_judged),
+    "unmoved": Part(lambda params: f"{listed(params['unmoved'])} where it was before the call",
+                    lambda look: named("unmoved", look), unmoved_judged),
+    "worktree": Part(lambda params: f"a work tree at {params['worktree']}", worktree_seen, worktree_judged),
+    "no_worktree": Part(lambda params: f"no work tree at {params['no_worktree']}",
+                        no_worktree_seen, no_worktree_judged),
+}  # fmt: skip

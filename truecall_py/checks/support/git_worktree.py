@@ -1,0 +1,72 @@
+"""Whether a file lies in the git worktree in which the session works, told from the .git files alone. Runs
+no git and reads no configuration, which could be hostile."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from truecall_py.world.world import World
+
+OWN_FOLDERS = (".git", ".claude", ".codex", ".agents")  # shared by all worktrees on purpose
+
+
+def top(folder: str, world: World) -> tuple[str, bool] | None:
+    """(top level, whether it is a linked worktree) of the checkout around a folder."""
+    while True:
+        mark = os.path.join(folder, ".git")
+        found = world.stat(mark)
+        if found is not None:
+            return folder, not os.path.isdir(mark)
+        if folder == os.path.dirname(folder):
+            return None
+        folder = os.path.dirname(folder)
+
+
+def main_checkout(linked: str, world: World) -> str | None:
+    """The main checkout that a linked worktree belongs to; None for a submodule and anything else that
+    keeps its .git elsewhere."""
+    text = world.read(os.path.join(linked, ".git"))[:4096].decode("utf-8", "replace").strip()
+    name, _, place = text.partition(":")
+    if name != "gitdir":
+        return None
+    place = os.path.normpath(os.path.join(linked, place.strip()))
+    common, found, rest = place.rpartition("/.git/worktrees/")
+    return common if found and "/" not in rest else None
+
+
+def own_top(folder: str, world: World) -> tuple[str, bool] | None:
+    """The same as `top`, where a submodule counts as part of what lies around it."""
+    here = found = top(os.path.realpath(folder), world)
+    while found is not None and found[1] and main_checkout(found[0], world) is None:
+        found = top(os.path.dirname(found[0]), world) if found[0] != "/" else None
+        here = found or here
+    return here
+
+
+def other_worktree(real: str, own: str, world: World) -> str:
+    """The linked worktree around a real path, if it is another one than `own` (a top level) of the same
+    repository; else ""."""
+    owner = top(real if os.path.isdir(real) else os.path.dirname(real), world)
+    if owner is None or owner[0] == own or not owner[1]:
+        return ""
+    main = main_checkout(owner[0], world)
+    ours = (main_checkout(own, world) if os.path.isfile(os.path.join(own, ".git")) else own) or own
+    return owner[0] if main is not None and os.path.realpath(main) == os.path.realpath(ours) else ""
+
+
+def strayed(path: str, folder: str | None, world: World) -> str:
+    """The main checkout, if `path` lies in it while the session's own `folder` lies in a linked worktree of
+    it; else "". Another linked worktree is none of our business."""
+    if folder is None:
+        return ""
+    here = own_top(folder, world)
+    if here is None or not here[1]:
+        return ""
+    main = os.path.realpath(main_checkout(here[0], world) or "/")
+    real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    owner = top(os.path.dirname(real), world)
+    if owner is None or owner[0] != main:
+        return ""
+    return "" if os.path.relpath(real, main).split(os.sep)[0] in OWN_FOLDERS else main

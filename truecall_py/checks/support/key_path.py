@@ -1,0 +1,147 @@
+"""Where in a document a value stands: `server.port`, `items[0]`, `items[name=web].port`, `items[*]`, `"a.b".c`.
+A name in quotes is a name, whatever it holds; so a value of the call cannot choose another place."""
+
+from __future__ import annotations
+
+from truecall_py.checks.support.env_and_ini import DOUBT
+from truecall_py.contracts.matchers import same
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Step = tuple[str, str, str]
+
+NAME, ALL, WHERE = "name", "all", "where"
+MOST = 100_000  # values that a path may name
+
+
+def parse(text: str) -> list[Step]:
+    """The steps of a path: (NAME, a key or position, ""), (ALL, "", ""), (WHERE, a key, its value). Raises
+    Unverified for what is none."""
+    steps: list[Step] = []
+    at, dot = 0, True
+    while at < len(text):
+        if text[at] == "[":
+            at, step = bracket(text, at + 1)
+            steps.append(step)
+        elif dot:
+            at, name = word(text, at, ".[]")
+            steps.append((NAME, name, ""))
+        else:
+            raise wrong(text, at)
+        dot = text[at : at + 1] == "."
+        at += dot
+    if dot:
+        raise wrong(text, at)
+    return steps
+
+
+def wrong(text: str, at: int) -> Unverified:
+    why = f"{text} is no path such as a.b, items[0] or items[name=web].port (character {at + 1})"
+    return Unverified(why, "contract")
+
+
+def bracket(text: str, at: int) -> tuple[int, Step]:
+    """(where the bracket ends, what it says)."""
+    if text.startswith("*]", at):
+        return at + 2, (ALL, "", "")
+    at, key = word(text, at, "[]=")
+    step = (NAME, key, "")
+    if text[at : at + 1] == "=":
+        at, value = word(text, at + 1, "[]=")
+        step = (WHERE, key, value)
+    if text[at : at + 1] != "]":
+        raise wrong(text, at)
+    return at + 1, step
+
+
+def word(text: str, at: int, ends: str) -> tuple[int, str]:
+    """(where a name ends, the name): letters up to one of `ends`, pieces of it perhaps in quotes."""
+    start, name = at, ""
+    while at < len(text) and text[at] not in ends:
+        if text[at] != '"':
+            name += text[at]
+            at += 1
+            continue
+        at += 1
+        while text[at : at + 1] != '"':
+            at += text[at : at + 1] == "\\"
+            if at >= len(text):
+                raise wrong(text, at)
+            name += text[at]
+            at += 1
+        at += 1
+    if at == start:
+        raise wrong(text, at)
+    return at, name
+
+
+def select(value: Any, steps: list[Step]) -> list[tuple[str, Any]]:
+    """(place, value or ABSENT) of all that the steps name. Empty only where `[*]` is asked of nothing; where
+    there is no such key or element, that is one ABSENT value."""
+    found = [("", value)]
+    for kind, key, wanted in steps:
+        there: list[tuple[str, Any]] = []
+        for place, held in found:
+            if held is ABSENT:
+                there.append((place, ABSENT))
+            elif isinstance(held, dict) and DOUBT in held:
+                raise Unverified(f"{place}: {held[DOUBT]}", "probe")
+            elif kind == NAME:
+                there.append((f"{place}.{key}".lstrip("."), child(held, key)))
+            elif kind == ALL:
+                there += children(place, held)
+            else:
+                there += where(place, held, key, wanted)
+        if len(there) > MOST:
+            raise Unverified(f"the path names more than {MOST} values", "probe")
+        found = there
+    return found
+
+
+def child(value: Any, key: str) -> Any:
+    if isinstance(value, dict):
+        return value.get(key, ABSENT)
+    if isinstance(value, list) and key.isascii() and key.isdigit() and len(key) < 10 and int(key) < len(value):
+        return value[int(key)]
+    return ABSENT
+
+
+def children(place: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, list):
+        return [(f"{place}[{number}]", item) for number, item in enumerate(value)]
+    if isinstance(value, dict):
+        return [(f"{place}.{key}".lstrip("."), item) for key, item in value.items()]
+    return [(f"{place}[*]", ABSENT)]
+
+
+def where(place: str, value: Any, key: str, wanted: str) -> list[tuple[str, Any]]:
+    """The elements of a list that are maps with this value at the key; one ABSENT where there is none."""
+    here = f"{place}[{key}={wanted}]"
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [(here, item) for item in items if spelt(item.get(key), wanted)] or [(here, ABSENT)]
+
+
+def spelt(value: Any, wanted: str) -> bool:
+    """Whether a text, number or truth is written so."""
+    if isinstance(value, bool):
+        return wanted == ("true" if value else "false")
+    return same(value, wanted) if isinstance(value, str) else isinstance(value, (int, float)) and str(value) == wanted
+
+
+def beside(value: Any, steps: list[Step]) -> str:
+    """What stands where the path first leads nowhere, for a person."""
+    for number in range(len(steps), 0, -1):
+        held = select(value, steps[: number - 1])
+        if len(held) == 1 and held[0][1] is not ABSENT:
+            place, item = held[0]
+            if isinstance(item, dict):
+                names = ", ".join(sorted(item)[:8]) + (", ..." if len(item) > 8 else "")
+                return f"{place or 'the file'} has {names or 'no keys'}"
+            if isinstance(item, list):
+                return f"{place or 'the file'} is a list of {len(item)}"
+            return f"{place or 'the file'} is no map"
+    return ""

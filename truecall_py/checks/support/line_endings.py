@@ -1,0 +1,151 @@
+"""The bytes of a text file as facts: its line ends, its encoding, its byte order mark. Compares two readings, and
+never takes a sign that could mean two things for either."""
+
+from __future__ import annotations
+
+from truecall_py.core.errors import Unverified
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LARGEST = 1_000_000  # bytes of a content that is kept whole
+BOMS = (("UTF-8", b"\xef\xbb\xbf"), ("UTF-16LE", b"\xff\xfe"), ("UTF-16BE", b"\xfe\xff"))
+MARK = b"\xef\xbf\xbd"  # U+FFFD, what a reader puts in place of bytes that it could not decode
+
+
+def facts(data: bytes, whole: bool) -> dict[str, Any]:
+    """What is told of a content; with `whole` the content itself, one character a byte, up to LARGEST."""
+    from truecall_py.core.hashing import sha256
+
+    crlf = data.count(b"\r\n")
+    told = {
+        "size": len(data), "sha256": sha256(data), "crlf": crlf, "lf": data.count(b"\n") - crlf,
+        "cr": data.count(b"\r") - crlf, "doubled": data.count(b"\r\r\n"),
+        "bom": bom(data), "utf8": is_utf8(data), "ascii": data.isascii(),
+        "marks": data.count(MARK), "nul": data.count(0),
+    }  # fmt: skip
+    return {**told, "text": data.decode("latin-1")} if whole and len(data) <= LARGEST else told
+
+
+def bom(data: bytes) -> str:
+    """The name of the byte order mark, or ""."""
+    return next((name for name, mark in BOMS if data.startswith(mark)), "")
+
+
+def is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def wide(told: dict[str, Any]) -> bool:
+    return str(told["bom"]).startswith("UTF-16")
+
+
+def view(told: dict[str, Any]) -> str:
+    """A content for comparing: without its byte order mark, line ends made one, a character a byte (UTF-16: a
+    code unit). Raises Unverified where it was not kept, or is no UTF-16 though it says so."""
+    if "text" not in told:
+        raise Unverified(f"the content has more than {LARGEST} bytes and is not compared", "probe")
+    text = str(told["text"])
+    if wide(told):
+        try:
+            text = text[2:].encode("latin-1").decode("utf-16-le" if told["bom"] == "UTF-16LE" else "utf-16-be")
+        except UnicodeDecodeError:
+            raise Unverified("the file begins like UTF-16 and cannot be read as such", "world") from None
+    elif told["bom"]:
+        text = text[3:]
+    return text.replace("\r\n", "\n")
+
+
+def readable(line: str) -> str:
+    """A piece of a view for a person to read."""
+    try:
+        return line.encode("latin-1").decode("utf-8", "replace")
+    except UnicodeEncodeError:
+        return line  # of UTF-16: characters already
+
+
+def style(told: dict[str, Any]) -> str:
+    """LF, CRLF, CR, mixed, or "" where there is one line at most."""
+    if told["crlf"] and told["lf"]:
+        return "mixed"
+    return "CRLF" if told["crlf"] else "LF" if told["lf"] else "CR" if told["cr"] else ""
+
+
+def other_endings(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """How the line ends changed, or "". Raises Unverified where that cannot be told."""
+    if wide(before) or wide(now):
+        raise Unverified("line ends of UTF-16 are not looked at", "probe")
+    if now["doubled"] > before["doubled"]:
+        return f"ends {now['doubled'] - before['doubled']} lines with CR CR LF: each line end was written twice"
+    was, is_ = style(before), style(now)
+    alone = [told["cr"] if told["crlf"] or told["lf"] else 0 for told in (before, now)]
+    if alone[0] != alone[1] and "CR" not in (was, is_):
+        raise Unverified(f"{alone[1]} carriage returns stand alone in it, and {alone[0]} did before", "probe")
+    if was == is_ != "mixed" or not was or not is_:
+        return "" if is_ != "mixed" else "mixes LF and CRLF"
+    if was == "mixed":
+        if (before["crlf"], before["lf"]) == (now["crlf"], now["lf"]):
+            return ""
+        raise Unverified("the file mixed LF and CRLF before the call, so what was kept cannot be told", "probe")
+    if is_ == "mixed":
+        odd, name = (now["crlf"], "CRLF") if was == "LF" else (now["lf"], "LF")
+        return f"ends {odd} of {now['crlf'] + now['lf']} lines with {name}, where all ended with {was}"
+    return f"ends its lines with {is_}, where all ended with {was}"
+
+
+def other_encoding(before: dict[str, Any], now: dict[str, Any], sent: str | None, rest: list[str] | None) -> str:
+    """How the encoding changed, or "". `sent` is all the text that the call sent (None: not known), `rest` the
+    stretches of the content before that no edit touched. Raises Unverified where it cannot be told."""
+    if not before["size"] or not now["size"]:
+        raise Unverified("the file is empty, or was, so there is no encoding to keep", "vacuous")
+    if before["bom"] != now["bom"]:
+        lost = f"lost its byte order mark ({before['bom']})"
+        return f"begins with a byte order mark ({now['bom']}), and did not before" if now["bom"] else lost
+    if wide(before):
+        view(now)
+        return ""
+    if bool(before["nul"]) is not bool(now["nul"]):
+        raise Unverified("it holds NUL bytes now and did not, or did; it may be UTF-16 without a mark", "probe")
+    if before["utf8"]:
+        return other_utf8(before, now, sent)
+    new = now["marks"] - before["marks"]
+    if new > 0:
+        return f"holds {new} U+FFFD ({MARK.hex(' ')}) that it did not hold before: bytes that are not UTF-8 were lost"
+    if now["utf8"]:
+        if now["ascii"]:
+            raise Unverified("every byte that was not ASCII is gone, so its encoding cannot be told", "probe")
+        return "was not UTF-8 before, and is now: it was written in another encoding"
+    if "text" not in before or "text" not in now:
+        raise Unverified(f"the file is larger than {LARGEST} bytes and not UTF-8, and is not compared", "probe")
+    stretches = [before["text"]] if rest is None else rest
+    found, at = high(now["text"]), 0
+    for stretch in map(high, stretches):
+        place = found.find(stretch, at)
+        if place < 0:
+            if rest is None:
+                raise Unverified("bytes that are not ASCII changed, and which the call meant is not known", "probe")
+            return "is not UTF-8, and lost bytes outside of the edits, or had them changed"
+        at = place + len(stretch)
+    return ""
+
+
+def other_utf8(before: dict[str, Any], now: dict[str, Any], sent: str | None) -> str:
+    if not now["utf8"]:
+        if before["ascii"]:
+            raise Unverified("it was plain ASCII, which every encoding begins with, and is not UTF-8 now", "probe")
+        return "is no longer UTF-8"
+    new = now["marks"] - before["marks"]
+    if new > 0:
+        if sent is None or "\ufffd" in sent:
+            raise Unverified(f"it holds {new} more U+FFFD, and whether the call meant that is not known", "probe")
+        return f"holds {new} U+FFFD that it did not hold before: characters were lost"
+    return ""
+
+
+def high(text: str) -> str:
+    return "".join(character for character in text if character >= "\x80")

@@ -1,0 +1,160 @@
+"""What a person writes to have a package installed (`requests[security]==2.31`, `@scope/tool@1.2.3`), read into name
+and version. Never guesses a name: an address or a path names no package."""
+
+from __future__ import annotations
+
+from truecall_py.core.errors import Unverified
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+DIGITS = frozenset("0123456789")
+
+
+def of_pip(text: str) -> tuple[str, str, bool]:
+    """(name, what is asked of the version or "", whether it holds only under a condition). Raises Unverified."""
+    text, semicolon, _ = text.strip().partition(";")
+    name = leading(text)
+    rest = text[len(name) :].strip()
+    if rest.startswith("["):
+        rest = rest.partition("]")[2].strip()
+    if not name or not name[0].isalnum() or (rest and rest[0] not in "=<>!~@("):
+        raise Unverified(f"{text[:80]!r} does not name a package", "contract")
+    if "/" in name or name.endswith((".whl", ".txt", ".zip", ".tar.gz", ".toml")):
+        raise Unverified(f"{text[:80]!r} is a file, and the name of its package is not in it", "contract")
+    # An address says nothing of the version: that a package of the name is there is what can be seen.
+    return name, "" if rest.startswith("@") else rest.strip("()").strip(), bool(semicolon)
+
+
+def of_npm(text: str) -> tuple[str, str, bool]:
+    """The same for npm: a version, a range, a tag, an address."""
+    text = text.strip()
+    scope, slash, rest = text.partition("/") if text.startswith("@") else ("", "", text)
+    base, _, wanted = rest.partition("@")
+    words = [base, scope.removeprefix("@")] if scope else [base]
+    if any(not word or word.startswith(".") or set(word) - NAME - {"~"} for word in words):
+        raise Unverified(f"{text[:80]!r} does not name a package", "contract")
+    if base.lower().endswith((".tgz", ".tar.gz", ".tar")):
+        raise Unverified(f"{text[:80]!r} is a file, and the name of its package is not in it", "contract")
+    return f"{scope}{slash}{base}", "" if ":" in wanted or "/" in wanted else wanted.strip(), False
+
+
+def allows_pip(version: str, wanted: str) -> bool:
+    """Whether an installed version is one of those that `wanted` (`>=1.0,<2`) allows. Raises Unverified where only
+    pip can tell: of versions that are more than numbers."""
+    for part in wanted.split(","):
+        sign = part.strip()[: len(part.strip()) - len(part.strip().lstrip("=<>!~"))]
+        asked = part.strip()[len(sign) :].strip()
+        if sign == "==":
+            held = meets(version, asked)
+        elif sign == "!=":
+            held = not meets(version, asked)
+        else:
+            have, least = release(version.partition("+")[0]), release(asked)
+            if have is None or least is None or sign not in ("<", "<=", ">", ">=", "~="):
+                raise untold(version, wanted)
+            order = compare(have, least)
+            held = order in {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1), "~=": (0, 1)}[sign]
+            if held and sign == "~=":
+                if len(least) < 2:
+                    raise untold(version, wanted)
+                held = padded(have, len(least) - 1)[: len(least) - 1] == least[:-1]
+        if not held:
+            return False
+    return True
+
+
+def allows_npm(version: str, wanted: str) -> bool:
+    """The same for npm: `1.2.3`, `1.2`, `1.x`, `^1.2.3`, `~1.2.3`, `>=1.2.3`. Raises Unverified for a tag and all
+    that only npm can tell."""
+    sign = wanted[: len(wanted) - len(wanted.lstrip("=<>^~"))]
+    asked = wanted[len(sign) :].strip().removeprefix("v")
+    if sign in ("", "=") and asked == version:
+        return True
+    parts = asked.split(".")
+    while len(parts) > 1 and parts[-1] in ("x", "X", "*"):
+        parts.pop()
+    have, least = release(version.partition("+")[0]), release(".".join(parts).partition("+")[0])
+    if least is None or len(least) > 3 or sign not in ("", "=", "^", "~", ">="):
+        exact = sign in ("", "=") and asked.count(".") >= 2 and asked[0] in DIGITS and " " not in asked
+        if exact and have is not None and "-" in asked:
+            return False  # a full version, other than the one that is there
+        raise untold(version, wanted)
+    if have is None:
+        if sign in ("", "=") and len(least) == 3:
+            return False
+        raise untold(version, wanted)
+    if compare(have, least) < 0:
+        return False
+    if sign == ">=":
+        return True
+    fixed = len(least) if sign in ("", "=") else min(2, len(least)) if sign == "~" else caret(least)
+    return padded(have, 3)[:fixed] == least[:fixed]
+
+
+def caret(numbers: list[int]) -> int:
+    """How many numbers of a version `^` keeps as they are: up to the first that is not 0."""
+    return next((at + 1 for at, number in enumerate(numbers) if number), len(numbers))
+
+
+def untold(version: str, wanted: str) -> Unverified:
+    return Unverified(f"whether {version} is one of {wanted[:80]} cannot be told by their spelling", "probe")
+
+
+def compare(left: list[int], right: list[int]) -> int:
+    size = max(len(left), len(right))
+    first, second = padded(left, size), padded(right, size)
+    return (first > second) - (first < second)
+
+
+def leading(text: str) -> str:
+    """The part of a text that can be a name."""
+    end = 0
+    while end < len(text) and text[end] in NAME:
+        end += 1
+    return text[:end]
+
+
+def meets(version: str, wanted: str) -> bool:
+    """Whether an installed version is the one that `==` asks for. Raises Unverified where the spelling differs in a
+    way that only pip can compare."""
+    if wanted.endswith(".*"):
+        prefix = release(wanted[:-2])
+        found = release(version.partition("+")[0], loose=True)
+        return prefix is not None and found is not None and padded(found, len(prefix))[: len(prefix)] == prefix
+    have = version if "+" in wanted else version.partition("+")[0]
+    ours, theirs = (text.strip().lower().removeprefix("v") for text in (have, wanted))
+    if ours == theirs:
+        return True
+    left, right = release(ours), release(theirs)
+    if left is None or right is None:
+        first, second = release(ours, loose=True), release(theirs, loose=True)
+        if first is not None and second is not None and not alike(first, second):
+            return False
+        raise Unverified(f"whether {version} is {wanted} cannot be told by their spelling", "probe")
+    return alike(left, right)
+
+
+def release(text: str, loose: bool = False) -> list[int] | None:
+    """The numbers of a version; with `loose` up to the first part that is more than a number, else None then."""
+    found: list[int] = []
+    for part in text.lower().removeprefix("v").split("."):
+        if part and part.isascii() and DIGITS.issuperset(part):
+            found.append(int(part[:18]))
+            continue
+        if not loose:
+            return None
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        return found + ([int(digits[:18])] if digits else []) or None
+    return found
+
+
+def alike(left: list[int], right: list[int]) -> bool:
+    """1.0 and 1.0.0 are the same release."""
+    return compare(left, right) == 0
+
+
+def padded(numbers: list[int], size: int) -> list[Any]:
+    return numbers + [0] * (size - len(numbers))

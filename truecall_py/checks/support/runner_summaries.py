@@ -1,0 +1,195 @@
+"""The last lines of test runners (pytest, unittest, jest, vitest, go, cargo), read into numbers. What a tool prints
+is its claim: this module says what is claimed and never what is true."""
+
+from __future__ import annotations
+
+from truecall_py.checks.support.junit import Results
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re import Match
+
+RUNNERS = ("pytest", "unittest", "jest", "vitest", "go", "cargo")
+LONGEST = 1 << 20  # characters of the end of an output that are read
+NOTHING = Results(0, 0, 0)
+# `re` is imported only where a contract asks; every pattern is linear: no repetition inside another one.
+COLOUR = r"\x1b\[[0-9;]*[A-Za-z]"
+# What pytest prints where it ends otherwise than with the results of its tests.
+BROKEN_OFF = r"INTERNALERROR>|Fatal Python error|Segmentation fault|!{4,} (?!stopping after)"
+REFUSED = r"ERROR: "  # a run with wrong options has no summary; before one, it is another program's word
+# What begins a run, or says that one was killed. After the last summary it is of a run that never came to its end.
+BEGUN = {
+    "pytest": r"=+ test session starts =+|(?:Killed|Terminated)\b"
+    r"|.{0,200}: line \d+: +\d+ (?:Killed|Terminated)\b.*test|(?:\S+ )?[.FEsxX]+ +\[ *\d{1,3}%\]$",
+    "unittest": r"Ran \d{1,9} tests? in ",
+    "javascript": r"\s*(?:PASS|FAIL|RUNS?) +(?!Waiting|Tests failed)\S",  # but for vitest, which watches afterwards
+    "go": r"=== RUN |panic: |signal: ",
+    "cargo": r"running \d+ tests?$",
+}
+WORDS = {
+    "failed": ("failed", "error", "errors", "failures"),
+    "skipped": ("skipped", "todo", "ignored", "deselected", "xfailed"),
+    "passed": ("passed", "xpassed"),
+}
+
+
+def results(runner: str, text: str) -> list[Results]:
+    """What each run in an output claims, in order; empty where no summary is found."""
+    import re
+
+    lines = re.sub(COLOUR, "", text[-LONGEST:]).replace("\r", "\n").split("\n")
+    return READERS[runner](lines)
+
+
+def counted(line: str) -> dict[str, int]:
+    """The numbers of `1 failed, 2 passed`, by what they are of."""
+    import re
+
+    found: dict[str, int] = dict.fromkeys(WORDS, 0)
+    for number, word in re.findall(r"(\d{1,9}) ([a-z]+)", line):
+        for name, words in WORDS.items():
+            if word in words and word != "deselected":
+                found[name] += int(number)
+    found["failed"] += sum(int(number) for number in re.findall(r"(\d{1,9}) subtests failed", line))
+    return found
+
+
+def summed(line: str) -> Results:
+    found = counted(line)
+    return Results(sum(found.values()), found["failed"], found["skipped"])
+
+
+def doubted(found: list[Results], why: str) -> list[Results]:
+    """The same runs, the last of them with a doubt where there is one."""
+    if not found or not why:
+        return found
+    last = found[-1]
+    return [*found[:-1], Results(last.collected, last.failed, last.skipped, last.names, why)]
+
+
+def unended(runner: str, line: str) -> str:
+    """The doubt about an output in which a run begins with this line; "" where none does."""
+    import re
+
+    return f"a run after it has no summary: {line.strip()[:120]}" if re.match(BEGUN[runner], line) else ""
+
+
+def pytest(lines: list[str]) -> list[Results]:
+    """A run that broke off, before its summary or after it, leaves a doubt about the last one."""
+    import re
+
+    found: list[Results] = []
+    broken = refused = begun = ""
+    for line in lines:
+        plain = line.strip().strip("=").strip()
+        if re.match(BROKEN_OFF, line):
+            broken = f"pytest broke off: {line.strip()[:120]}"
+        elif re.match(REFUSED, line):
+            refused = f"pytest did not run again: {line.strip()[:120]}"
+        begun = unended("pytest", line) or begun
+        if re.match(r"no tests (ran|collected)\b.*\bin [\d.]+s", plain):
+            found.append(NOTHING)
+            begun = ""
+        elif re.match(r"\d+ [a-z]+\b.* in [\d.]+s( \([\d:., a-z]+\))?$", plain):
+            found.append(summed(plain))
+            refused = begun = ""
+    return doubted(found, broken or refused or begun)
+
+
+def unittest(lines: list[str]) -> list[Results]:
+    import re
+
+    found: list[Results] = []
+    collected = None
+    begun = ""
+    for line in lines:
+        begun = unended("unittest", line) or begun
+        ran = re.match(r"Ran (\d{1,9}) tests? in ", line)
+        if ran:
+            collected = int(ran.group(1))
+        ended = re.match(r"(OK|FAILED|NO TESTS RAN)( \((.*)\))?$", line.strip())
+        if ended and collected is not None:
+            found.append(of_unittest(collected, ended))
+            collected = None
+            begun = ""
+    return doubted(found, begun)
+
+
+def of_unittest(collected: int, ended: Match[str]) -> Results:
+    import re
+
+    numbers = {name: int(number) for name, number in re.findall(r"([a-z ]+)=(\d{1,9})", ended.group(3) or "")}
+    numbers = {name.strip(): number for name, number in numbers.items()}
+    failed = sum(numbers.get(name, 0) for name in ("failures", "errors", "unexpected successes"))
+    failed = max(failed, 1) if ended.group(1) == "FAILED" else failed
+    return Results(max(collected, failed), failed, numbers.get("skipped", 0))
+
+
+def javascript(lines: list[str]) -> list[Results]:
+    """jest (`Tests:  1 failed, 2 passed, 3 total`) and vitest (`Tests  1 failed | 2 passed (3)`), which says below it
+    what went wrong outside of a test (`Errors  1 error`)."""
+    import re
+
+    found: list[Results] = []
+    broken = 0
+    doubt = partly = ""
+    for line in lines:
+        plain = line.strip()
+        doubt = unended("javascript", line) or doubt
+        if re.match(r"No tests? (files )?found", plain):
+            found.append(NOTHING)
+            doubt = ""
+        elif re.match(r"(Test Suites:|Test Files) ", plain):
+            files = counted(plain)
+            broken = files["failed"]  # a file that cannot be loaded has no failing test
+            meant = re.search(r" of (\d{1,9}) total$", plain)  # of all files, the skipped ones included
+            partly = f"it broke off: {plain[:80]}" if meant and sum(files.values()) < int(meant.group(1)) else ""
+        elif re.match(r"Tests:? +(\d|no tests)", plain):
+            run = summed(plain.partition("(")[0])
+            failed = max(run.failed, broken)
+            found.append(Results(max(run.collected, failed), failed, run.skipped))
+            broken = 0
+            doubt, partly = partly, ""
+        elif re.match(r"(Type )?Errors +[1-9]\d* errors?$", plain):
+            doubt = f"and it says {' '.join(plain.split())} outside of the tests"
+    return doubted(found, doubt)
+
+
+def cargo(lines: list[str]) -> list[Results]:
+    """One for all: a run prints a line for every crate, and most of those hold no test."""
+    import re
+
+    runs = [summed(line) for line in lines if re.match(r"test result: (ok|FAILED)\. \d", line.strip())]
+    error = r"error(\[E\d+\])?: (could not compile|test failed|\d+ targets? failed)"
+    broken = any(re.match(error, line) for line in lines)
+    if not runs and not broken:
+        return []
+    failed = max(sum(run.failed for run in runs), int(broken))
+    begun = [why for why in (unended("cargo", line.strip()) for line in lines) if why]
+    found = [Results(max(sum(run.collected for run in runs), failed), failed, sum(run.skipped for run in runs))]
+    return doubted(found, begun[-1] if len(begun) > len(runs) else "")
+
+
+def go(lines: list[str]) -> list[Results]:
+    """One for all. Without -v only packages are counted, not tests."""
+    import re
+
+    failed = sum(1 for line in lines if re.match(r"\s*--- FAIL: |FAIL\t", line))
+    passed = sum(1 for line in lines if re.match(r"\s*--- PASS: ", line))
+    skipped = sum(1 for line in lines if re.match(r"\s*--- SKIP: ", line))
+    packages = [line for line in lines if re.match(r"ok +\t", line)]
+    empty = [line for line in lines if "[no test files]" in line or "[no tests to run]" in line]
+    some = skipped and not passed  # with -v, of which the lines of the tests that passed may be cut off
+    passed = passed or (0 if some else sum(1 for line in packages if line not in empty))
+    if not (failed or passed or skipped or packages or empty):
+        return []
+    begun = "no line tells of a test that passed" if some else ""
+    for line in lines:
+        ended = not some and re.match(r"\s*--- FAIL|(?:ok|FAIL|PASS|\?)\s|(?:FAIL|PASS)$", line)
+        begun = "" if ended else unended("go", line) or begun
+    return doubted([Results(failed + passed + skipped, failed, skipped)], begun)
+
+
+READERS = {
+    "pytest": pytest, "unittest": unittest, "jest": javascript, "vitest": javascript, "go": go, "cargo": cargo,
+}  # fmt: skip

@@ -1,0 +1,250 @@
+"""What is installed in a Python environment, read from its files: metadata, and whether what it lists is there.
+Never imports or runs a package; an interpreter is run only where the contract names it and its files do not tell."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.core.errors import Unverified
+from truecall_py.core.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from truecall_py.world.world import World
+
+ENTRIES = 50_000  # entries of one folder that are looked at
+LISTED = 2000  # files of a package that are looked for until one is found
+LARGEST = 4 << 20  # bytes of a file of metadata
+PLACES = """\
+import json, site, sys
+found = [*site.getsitepackages(), site.getusersitepackages(), *sys.path]
+print(json.dumps([path for path in dict.fromkeys(found) if path.endswith("-packages")]))
+"""
+
+
+@record(frozen=True)
+class Environment:
+    """The folders in which an environment keeps its packages. `open`: it also sees those of another one."""
+
+    name: str
+    folders: tuple[str, ...]
+    open: bool = False
+
+
+@record(frozen=True)
+class Installed:
+    """One installed package; `trouble` says why it cannot be used, `mark` changes with every installation."""
+
+    name: str
+    version: str
+    path: str
+    mark: tuple[int, ...]
+    trouble: str = ""
+
+
+def normal(name: str) -> str:
+    """A name as PEP 503 compares it."""
+    found = "".join("-" if character in "-_." else character for character in name.strip().lower())
+    while "--" in found:
+        found = found.replace("--", "-")
+    return found
+
+
+def environment(path: str, named: bool, world: World) -> Environment:
+    """The environment of a virtual environment's folder or of an interpreter, at an absolute path. `named`: the
+    contract itself names it, so that its interpreter may be asked. Raises Unverified."""
+    found = world.stat(path)
+    if found is None:
+        raise Unverified(f"there is no Python environment at {path}", "world")
+    # The link bin/python of a virtual environment is what makes it one: it is not followed.
+    is_folder = os.path.isdir(path)
+    folder = path if is_folder else os.path.dirname(os.path.dirname(path))
+    alone = any(world.stat(os.path.join(folder, name)) for name in ("pyvenv.cfg", "conda-meta"))
+    if alone or (is_folder and named):
+        return by_layout(folder, world) or none_there(folder)
+    if not named:
+        why = f"{path} belongs to no virtual environment; where it keeps its packages is only asked of a Python that"
+        raise Unverified(f"{why} the contract names (python:)", "contract")
+    return by_asking(path, world)
+
+
+def none_there(folder: str) -> Environment:
+    raise Unverified(f"{folder} has no lib/python*/site-packages, so it is no Python environment", "world")
+
+
+def by_layout(folder: str, world: World) -> Environment | None:
+    """The environment below a folder, as its files tell; None where there is none."""
+    settings = {}
+    place = os.path.join(folder, "pyvenv.cfg")
+    if world.stat(place):
+        for line in read(place, world).split("\n"):
+            key, _, value = line.partition("=")
+            settings[key.strip().lower()] = value.strip()
+    version = ".".join((settings.get("version") or settings.get("version_info") or "").split(".")[:2])
+    found = []
+    for library in ("lib", "lib64"):
+        for name in world.names(os.path.join(folder, library)):
+            packages = os.path.join(folder, library, name, "site-packages")
+            if name.startswith(("python", "pypy")) and world.stat(packages):
+                found.append((name, os.path.realpath(packages)))
+    # What an older Python left behind in the same folder is not seen by the one that is there now.
+    right = [path for name, path in found if version in ("", number(name))]
+    folders = tuple(dict.fromkeys(right))
+    kinds = {os.path.basename(os.path.dirname(path)) for path in folders}  # lib and lib64 may both be in use
+    if (found and not folders) or len(kinds) > 1:
+        raise Unverified(f"which of the packages in {folder}/lib are in use cannot be told", "world")
+    system = settings.get("include-system-site-packages", "false").lower() == "true"
+    return Environment(folder, folders, system) if folders else None
+
+
+def number(name: str) -> str:
+    """The version in a folder's name: 3.13 of python3.13 and of its kind without a lock, python3.13t."""
+    return name.removeprefix("python").removeprefix("pypy").removesuffix("t")
+
+
+def by_asking(path: str, world: World) -> Environment:
+    """The environment of an interpreter, as it tells itself, started without any package."""
+    from truecall_py.core.fast_json import Refused, loads
+
+    finished = world.run([path, "-I", "-S", "-c", PLACES], None, world.project or world.base)
+    if finished.exit_code != 0:
+        why = finished.trouble or finished.stderr.strip()[-120:] or f"it ended with {finished.exit_code}"
+        raise Unverified(f"{path} does not say where it keeps its packages: {why}", "probe")
+    try:
+        folders = loads(finished.stdout.strip())
+    except Refused:
+        folders = None
+    if not isinstance(folders, list) or not folders or not all(isinstance(each, str) for each in folders):
+        raise Unverified(f"{path} does not say where it keeps its packages", "probe")
+    return Environment(path, tuple(folders))
+
+
+def look(name: str, where: Environment, world: World) -> list[Installed]:
+    """Everything that is installed under a name, the usable first; mostly one or nothing. Raises Unverified."""
+    wanted = normal(name)
+    found = []
+    for folder in where.folders:
+        for entry in entries(folder, world):
+            stem, _, suffix = entry.rpartition(".")
+            if suffix not in ("dist-info", "egg-info", "egg-link") or not normal(stem).startswith(wanted):
+                continue
+            world.remaining()
+            one = installed(os.path.join(folder, entry), suffix, folder, world)
+            if one is not None and normal(one.name) == wanted:
+                found.append(one)
+    return sorted(found, key=lambda one: bool(one.trouble))
+
+
+def entries(folder: str, world: World) -> list[str]:
+    """The entries of a folder, none where there is no such folder. Raises Unverified where they cannot be read."""
+    if world.stat(folder) is None:
+        return []
+    try:
+        names = os.listdir(folder)
+    except OSError as error:
+        raise Unverified(f"{folder} cannot be read: {error.strerror}", "world") from None
+    if len(names) > ENTRIES:
+        raise Unverified(f"{folder} has more than {ENTRIES} entries", "probe")
+    return names
+
+
+def installed(path: str, suffix: str, folder: str, world: World) -> Installed | None:
+    """The package that a piece of metadata describes; None where it describes none, as what a broken removal left."""
+    if suffix == "egg-link":
+        return linked(path, world)
+    about = {"dist-info": "METADATA", "egg-info": "PKG-INFO"}[suffix]
+    file = os.path.join(path, about) if os.path.isdir(path) else path
+    found = world.stat(file)
+    if found is None:
+        return None
+    fields = headers(read(file, world))
+    if not fields.get("name"):
+        return None
+    mark = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    trouble = broken(path, folder, world) if suffix == "dist-info" else ""
+    return Installed(fields["name"], fields.get("version", ""), path, mark, trouble)
+
+
+def headers(text: str) -> dict[str, str]:
+    """Name and version of a file of metadata."""
+    found: dict[str, str] = {}
+    for line in text.split("\n"):
+        if not line.strip():
+            break  # the description follows
+        key, colon, value = line.partition(":")
+        if colon and key.strip().lower() in ("name", "version"):
+            found.setdefault(key.strip().lower(), value.strip())
+    return found
+
+
+def linked(path: str, world: World) -> Installed | None:
+    """The package of an egg-link: an older kind of editable installation."""
+    found = world.stat(path)
+    place = read(path, world).split("\n")[0].strip()
+    if found is None or not place:
+        return None
+    name = os.path.basename(path)[: -len(".egg-link")]
+    mark = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    if world.stat(place) is None:
+        return Installed(name, "", path, mark, f"it is installed from {place}, which is not there")
+    for entry in entries(place, world):
+        if entry.endswith(".egg-info") and normal(entry[:-9]).startswith(normal(name)):
+            file = os.path.join(place, entry, "PKG-INFO")
+            if world.stat(file):
+                return Installed(name, headers(read(file, world)).get("version", ""), path, mark)
+    return Installed(name, "", path, mark)
+
+
+def broken(path: str, folder: str, world: World) -> str:
+    """Why a package with metadata cannot be used, or ""."""
+    from truecall_py.core.fast_json import Refused, loads
+
+    place = os.path.join(path, "direct_url.json")
+    if world.stat(place):
+        try:
+            about = loads(read(place, world))
+        except Refused:
+            about = None
+        if isinstance(about, dict) and isinstance(about.get("dir_info"), dict) and about["dir_info"].get("editable"):
+            url = str(about.get("url", ""))
+            if url.startswith("file:///"):
+                from urllib.parse import unquote
+
+                source = unquote(url[len("file://") :])
+                if world.stat(source) is None:
+                    return f"it is installed from {source}, which is not there"
+    record_file = os.path.join(path, "RECORD")
+    if not world.stat(record_file):
+        return ""
+    listed = list(code(read(record_file, world), os.path.basename(path)))
+    # Scripts lie outside the folder of packages: they are the package only where it brings nothing else.
+    files = [name for name in listed if not outside(name, 0)] or [name for name in listed if not outside(name, 3)]
+    if listed and not files:
+        raise Unverified(f"{record_file} lists files outside of the environment only", "world")
+    if files and not any(world.stat(os.path.join(folder, name)) for name in files):
+        return f"its metadata is there, and none of its {len(files)} files"
+    return ""
+
+
+def outside(name: str, levels: int) -> bool:
+    """Whether a path of RECORD leads more than so many levels above the folder of packages."""
+    return os.path.normpath(name).startswith(("/", "../" * (levels + 1)))
+
+
+def code(text: str, own: str) -> Iterator[str]:
+    """Files that a package brings, beside its metadata and what is compiled from others."""
+    for number, line in enumerate(text.split("\n")):
+        if number > LISTED:
+            return
+        name = line.rpartition(",")[0].rpartition(",")[0].strip('"')
+        if name and not name.startswith(own) and "__pycache__" not in name:
+            yield name
+
+
+def read(path: str, world: World) -> str:
+    found = world.stat(path)
+    if found is not None and found.st_size > LARGEST:
+        raise Unverified(f"{path} is larger than {LARGEST >> 20} MB", "probe")
+    return world.read(path).decode("utf-8", "replace")

@@ -1,0 +1,276 @@
+"""`truecall doctor`: proves that truecall is asked, by running what is registered, and says what would keep it
+from that. Changes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+
+import click
+
+from truecall_py.cli.commands.lint import NEARLY
+from truecall_py.clients.registration import quoted
+from truecall_py.core import paths as places
+from truecall_py.core.errors import TruecallError
+from truecall_py.core.redaction import harmless
+from truecall_py.core.timestamps import local
+from truecall_py.doctor import activity as traces
+from truecall_py.doctor import contracts as enforcement
+from truecall_py.doctor import environment as surroundings
+from truecall_py.doctor import registration_faults as diagnosis
+from truecall_py.doctor import registrations as inventory
+from truecall_py.doctor import self_test as canary
+from truecall_py.doctor.environment import Surroundings
+from truecall_py.doctor.registrations import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler
+from truecall_py.hook import pause as switch
+from truecall_py.reporting.text import width
+from truecall_py.setup import plan as installs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+HARNESSES = installs.registered()
+PATIENCE = 30.0  # seconds for one canary, where the client's own time-out is not less
+SLOW = 5.0
+
+
+@click.command()
+@click.argument("harness", metavar="[HARNESS]", required=False, type=click.Choice(list(HARNESSES)))
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
+              help="How the findings are written.")  # fmt: skip
+@click.option("--state", metavar="DIR", help="The folder of the trust store, if not the one that is registered.")
+def doctor(harness: str | None, form: str, state: str | None) -> None:
+    """Proves that the hook works, and says what would keep it from that.
+
+    HARNESS is claude-code, cline, codex, copilot-cli, gemini-cli, opencode or qwen-code; all of them if left
+    out. Every command line that is registered for a session in the current folder is run with a call that no
+    agent made, and its answer is checked; each is then shown a contract that was broken, and one that was kept.
+    Nothing is changed.
+
+    Ends with 0 where all is well (warnings are allowed), 1 where something is broken or nothing is registered,
+    2 for wrong usage.
+    """
+    names = [harness] if harness else list(HARNESSES)
+    findings = list(diagnosed(names, harness is None, state))
+    if form == "json":
+        click.echo(diagnosis.as_json(findings))
+    else:
+        as_text(findings)
+    if any(finding.level == ERROR for finding in findings):
+        click.get_current_context().exit(1)
+
+
+def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Finding]:
+    folder = os.getcwd()
+    found = inventory.taken(names, folder, places.state())
+    yield from diagnosis.absent(names, found, every, folder)
+    yield from diagnosis.drafts(names, folder)
+    for name in names:
+        around = surroundings.of(name, folder, os.environ)
+        yield from (finding for finding in found.findings if finding.group == name)
+        yield from diagnosis.of_harness(name, found, folder, around.env)
+        asked: set[str] = set()
+        off = dict(switched_off(name, found.handlers))
+        yield from off.values()
+        for handler in found.handlers:
+            if handler.harness == name and state_of(handler) not in off:  # else it would answer with nothing
+                yield (answer := proven(handler, around))
+                if answer.level in (OK, WARNING) and not around.withheld and once(handler, asked):
+                    yield judged(handler, around)
+    yield from diagnosis.across(found, folder)
+    states = list(dict.fromkeys(state_of(handler) for handler in found.handlers))
+    used = os.path.abspath(state) if state else (states or [places.state()])[0]
+    for other in states:
+        if other != used:
+            what = f"some registered commands look for trust in {other}, others in {used}"
+            yield Finding(WARNING, "contracts", what, other, "truecall install HARNESS again, for each of them")
+    here = places.state()
+    if here != used and not state:
+        what = f"the registered commands look for trust in {used}, and `truecall trust` here writes to {here}"
+        yield Finding(WARNING, "contracts", what, used, f"truecall trust --state '{used}'")
+    yield from enforcement.found(folder, used, NEARLY)
+    clients = {each.harness: hasattr(HARNESSES[each.harness], "BEFORE") for each in found.handlers}
+    yield from enforcement.unguarded(folder, used, clients)
+    yield from traces.found(dict.fromkeys(handler.harness for handler in found.handlers), folder, used)
+
+
+def state_of(handler: Handler) -> str:
+    return handler.option("--state") or places.state()
+
+
+def switched_off(name: str, handlers: Iterable[Handler]) -> Iterator[tuple[str, Finding]]:
+    """(state folder, what to say of it) where a person switched off what is registered with this client."""
+    for state in dict.fromkeys(state_of(each) for each in handlers if each.harness == name):
+        ends = switch.until(state, time.time())
+        if ends is not None:
+            more = "" if state == places.state() else f" --state {quoted(state)}"
+            what = f"truecall is switched off until {local(ends)}: no call is judged, and nothing can be proven"
+            yield state, Finding(ERROR, name, what, switch.path(state), f"truecall on{more}, then truecall doctor")
+
+
+def once(handler: Handler, asked: set[str]) -> bool:
+    """Whether the engine behind this command is still to be proven, which one event after success is enough for."""
+    successes = [event for event in HARNESSES[handler.harness].HANDLED if event not in canary.FAILED]
+    before = handler.event == canary.before(handler.harness)
+    line = " ".join(word for word in [handler.root, handler.python, *handler.words]
+                    if word != handler.event or before)  # fmt: skip
+    if (handler.event not in successes and not before) or line in asked or inventory.unproven(handler, os.getcwd()):
+        return False
+    asked.add(line)
+    return True
+
+
+def proven(handler: Handler, around: Surroundings) -> Finding:
+    """Runs one registered command as its client does, with the canary, and looks at the answer."""
+    name, event = handler.harness, handler.event
+    if event not in (*HARNESSES[name].HANDLED, *HARNESSES[name].REGISTRATION.events):
+        return Finding(WARNING, name, f"{event} is an event that truecall does not judge", handler.where,
+                       diagnosis.mending(handler))  # fmt: skip
+    if why := inventory.unproven(handler, os.getcwd()):
+        what = f"{event} was not proven: a project's file holds the command, and {why}"
+        return Finding(WARNING, name, what, handler.where, f"look at it, then: {diagnosis.mending(handler)}")
+    if around.withheld:
+        what = f"{event} was not proven: what a project's file has loaded into every hook is not run here"
+        return Finding(WARNING, name, f"{what} ({', '.join(around.withheld)})", handler.where,
+                       "look at it, and take it out if it is not yours")  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as made:
+        folder = os.path.realpath(made)
+        canary.lay(folder)
+        told = canary.payload(name, event, folder)
+        began = time.monotonic()
+        try:
+            code, out, err = asked_of(handler, handler.run, told, folder, around)
+        except subprocess.TimeoutExpired as late:
+            why = f"no answer to the canary of {event} within {late.timeout:g} s: the client goes on in silence"
+            return Finding(ERROR, name, why, handler.where, diagnosis.mending(handler))
+        except (OSError, ValueError) as error:
+            why = f"no shell could be started with the command: {error}"
+            return Finding(ERROR, name, why, handler.where, diagnosis.mending(handler))
+        took = time.monotonic() - began
+    wrong = canary.trouble(name, event, told, code, out, err)
+    if wrong:
+        do = diagnosis.mending(handler)
+        if handler.option("--contracts") and not out:
+            what = f"the canary of {event} cannot prove a command that names its own --contracts"
+            return Finding(WARNING, name, what, handler.where, do)
+        through = f" (through {surroundings.PREFIX}={around.prefix})" if around.prefix else ""
+        return Finding(ERROR, name, f"{event}: {wrong}{through}", handler.where, do)
+    if took > SLOW:
+        return Finding(WARNING, name, f"{event} answered the canary, but only after {took:.1f} s", handler.where)
+    client = HARNESSES[name].REGISTRATION.client
+    return Finding(OK, name, f"{event} answered the canary in {took * 1000:.0f} ms, as {client} reads it")
+
+
+def judged(handler: Handler, around: Surroundings) -> Finding:
+    """Runs the line of ours with a trusted contract that the canary breaks, then with what keeps it: whether the
+    engine and a check work, and the answer is right. At the event before a call: whether it looks."""
+    name, event = handler.harness, handler.event
+    do = f"install truecall's package again (a part of it may be missing), then: {diagnosis.mending(handler)}"
+    with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as made:
+        folder = os.path.realpath(made)
+        try:
+            path, state = canary.prove(folder)
+            line = canary.extended(handler.command, path, state)
+            if not line:
+                what = f"{event}: that contracts are judged was not proven, since the line is more than our command"
+                return Finding(NOTE, name, what, handler.where)
+            told = canary.payload(name, event, folder)
+            broken = asked_of(handler, line, told, folder, around)
+            if event == canary.before(name):
+                return looked(handler, canary.looked(state), broken)
+            with open(os.path.join(folder, canary.EFFECT), "x", encoding="utf-8"):
+                kept = asked_of(handler, line, told, folder, around)
+        except subprocess.TimeoutExpired as late:
+            what = f"{event}: no contract was judged within {late.timeout:g} s"
+            return Finding(ERROR, name, what, handler.where, do)
+        except (TruecallError, ImportError, OSError, ValueError) as error:
+            return Finding(ERROR, name, f"{event}: no contract can be judged: {error}", handler.where, do)
+    if wrong := canary.trouble(name, event, told, *broken, canary.REFUTED):
+        return Finding(ERROR, name, f"{event}, where a contract is broken: {wrong}", handler.where, do)
+    if wrong := canary.silent(kept[0], kept[1]):
+        return Finding(ERROR, name, f"{event}, where a contract is kept: {wrong}", handler.where, do)
+    return Finding(OK, name, f"{event} told of a contract that was broken, and kept silent on one that was kept")
+
+
+def looked(handler: Handler, kept: bool, answer: tuple[int, bytes, bytes]) -> Finding:
+    """What is to be said of the look before a call, by what it kept and what it answered."""
+    wrong = canary.silent(answer[0], answer[1]) or ("" if kept else "what it saw was not kept")
+    if wrong:
+        what = f"{handler.event}: {wrong}, so what changed in a call cannot be told"
+        return Finding(ERROR, handler.harness, what, handler.where, diagnosis.mending(handler))
+    return Finding(OK, handler.harness, f"{handler.event} looked before the canary, and kept what it saw")
+
+
+def asked_of(
+    handler: Handler, line: str, told: dict[str, Any], folder: str, around: Surroundings
+) -> tuple[int, bytes, bytes]:
+    """(exit code, output, errors) of a line of this handler, started as its client would. Raises TimeoutExpired,
+    OSError, ValueError."""
+    env = canary.environment(handler.harness, folder, around.env)
+    if handler.scope == PLUGIN_SCOPE:
+        env["CLAUDE_PLUGIN_ROOT"] = handler.root
+    data = json.dumps(told).encode()
+    return played(surroundings.line(line, around.prefix), folder, env, data, patience(handler))
+
+
+def patience(handler: Handler) -> float:
+    given = handler.timeout if isinstance(handler.timeout, (int, float)) else 0
+    seconds = given / (handler.about.timeout[1] / 30)
+    return min(seconds, PATIENCE) if seconds > 0 else PATIENCE
+
+
+def played(command: str, folder: str, env: dict[str, str], data: bytes, seconds: float) -> tuple[int, bytes, bytes]:
+    """(exit code, output, errors) of the command; whatever it started ends with it. Raises TimeoutExpired."""
+    process = subprocess.Popen(  # noqa: S603 - the very line that the client runs
+        ["/bin/sh", "-c", command], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    try:
+        out, err = process.communicate(data, timeout=seconds)
+        return process.returncode, out, err
+    finally:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+def as_text(findings: list[Finding]) -> None:
+    group = ""
+    order = list(dict.fromkeys(finding.group for finding in findings))
+    for finding in sorted(findings, key=lambda each: order.index(each.group)):
+        if finding.group != group:
+            group = finding.group
+            click.echo(group)
+        where = f"  [{finding.where}]" if finding.where else ""
+        say(f"  {finding.level:<8} {finding.what}{where}", 11)
+        if finding.do and finding.level != OK:
+            say(f"           -> {finding.do}", 14)
+    errors = sum(finding.level == ERROR for finding in findings)
+    warnings = sum(finding.level == WARNING for finding in findings)
+    click.echo(f"{count(errors, 'error')}, {count(warnings, 'warning')}")
+
+
+def say(text: str, indent: int) -> None:
+    """A finding on one line; folded under its own beginning at a terminal, paths and long words kept whole."""
+    plain = harmless(text.replace("\n", " "))
+    if sys.stdout.isatty():
+        fold = textwrap.TextWrapper(width(), "", " " * indent, break_long_words=False, break_on_hyphens=False)
+        plain = fold.fill(plain)
+    click.echo(plain)
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

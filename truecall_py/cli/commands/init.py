@@ -1,0 +1,132 @@
+"""`truecall init`: from nothing to a hook that is asked, in one command; every step of it is one that the person
+can take alone. Never overwrites a contract file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+import click
+
+from truecall_py.cli.commands import schema
+from truecall_py.cli.commands.install import HARNESSES, carried_out, job
+from truecall_py.cli.commands.trust import a_person, confirm, shown
+from truecall_py.contracts.model import FILE_NAME
+from truecall_py.core import paths as places
+from truecall_py.core.errors import TruecallError, UsageError
+from truecall_py.setup import project_kind as beginnings
+from truecall_py.setup.plan import install as planned
+from truecall_py.trust.pin import canonical, compile_file
+from truecall_py.trust.pin import trust as store
+from truecall_py.trust.store import TRUSTED, check, source
+
+
+@click.command()
+@click.option("--observe", is_flag=True, help="Begin in observe mode: you are told, the agent is not.")
+@click.option("--yes", is_flag=True, help="Do not ask (needed where there is no terminal).")
+@click.option("--person", is_flag=True, help="A person is there, although an agent's environment is set.")
+@click.option("--harness", "names", metavar="NAME", multiple=True, type=click.Choice(list(HARNESSES)),
+              help="Register with this client, not with those that are found; may be repeated.")  # fmt: skip
+@click.option("--state", metavar="DIR", help="The folder of the trust store; the registered command names it.")
+def init(observe: bool, yes: bool, person: bool, names: tuple[str, ...], state: str | None) -> int:
+    """Begins: writes a truecall.yaml that fits the project, trusts it, and registers the hook.
+
+    Looks for the kind of project and for the clients that are here (their programs and folders), and asks before
+    it trusts and before it registers. A truecall.yaml that is there stays as it is. --observe is the way to begin
+    in a team.
+
+    Ends with 0 when the hook is registered, 1 where you said no or no client was found, 2 for wrong usage or for
+    settings that could not be changed.
+    """
+    a_person(person)
+    if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("this is no terminal, so nobody can be asked", do="look at it first, then add --yes")
+    folder = os.getcwd()
+    state = os.path.abspath(state) if state else places.state()
+    check(state)
+    kinds, here = beginnings.kinds(folder), beginnings.clients(folder)
+    click.echo(f"project: {', '.join(kinds) or 'of no kind that is known'}")
+    click.echo(f"clients: {', '.join(here) or 'none found'}")
+    written(folder, kinds, observe)
+    if not trusted(os.path.join(folder, FILE_NAME), state, yes):
+        click.echo("It is not trusted, and nothing is registered. When it says what you want: truecall init")
+        return 1
+    return registered(names or tuple(here), state, yes)
+
+
+def written(folder: str, kinds: list[str], observe: bool) -> None:
+    """Writes the contract file and its schema, each only where there is none. Raises UsageError."""
+    path = os.path.join(folder, FILE_NAME)
+    if not create(path, beginnings.contract_file(kinds, observe)):
+        click.echo(f"{FILE_NAME}: is there already, and stays as it is")
+        if observe:
+            click.echo("note: --observe is for a new file; in yours it is the line: mode: observe")
+        return
+    click.echo(f"{FILE_NAME}: written")
+    if create(os.path.join(folder, beginnings.SCHEMA), schema.text()):
+        click.echo(f"{beginnings.SCHEMA}: written, for your editor")
+
+
+def create(path: str, text: str) -> bool:
+    """Makes a file; False where something has that name. Raises UsageError."""
+    if os.path.lexists(path):
+        return False
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "x", encoding="utf-8") as file:
+            file.write(text)
+        os.link(temporary, path)  # never over a file that came in between
+    except FileExistsError:
+        return False
+    except OSError as error:
+        what = f"the file cannot be written: {error.strerror}"
+        raise UsageError(what, path, "look at the permissions of its folder") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+    return True
+
+
+def trusted(path: str, state: str, yes: bool) -> bool:
+    """Shows the contract file and asks to trust it; whether it is trusted now. Raises TruecallError."""
+    path = canonical(path)
+    known = source(path, os.path.dirname(path), state)
+    if known is not None and known.status == TRUSTED:
+        click.echo(f"trusted already: {path}")
+        return True
+    compiled = compile_file(path)
+    shown(compiled)
+    try:
+        confirm(yes)
+    except click.Abort:
+        return False
+    store(compiled, state)
+    click.echo(f"trusted: {path}")
+    return True
+
+
+def registered(names: tuple[str, ...], state: str, yes: bool) -> int:
+    """Registers with each client that the person agrees to; the exit code."""
+    code, done = 0, []
+    for name in dict.fromkeys(names):
+        what = job(name, True, False, state)
+        try:
+            if not yes and not click.confirm(f"Register with {what.about.client} in {what.path}?", default=True):
+                continue
+            plan, _ = carried_out(what, planned, False)
+        except click.Abort:
+            break
+        except TruecallError as error:
+            click.echo(f"{name}: not registered\n{error}", err=True)
+            code = error.exit_code
+            continue
+        done.append(name)
+        click.echo(f"{name}: {'registered' if plan.changes else 'registered already'} in {what.path}")
+        for note in plan.notes:
+            click.echo(f"note: {note}")
+    if not done:
+        click.echo(f"No client asks truecall yet. For one of {', '.join(HARNESSES)}: truecall install NAME")
+        return code or 1
+    click.echo("Now try it: truecall doctor")
+    return code

@@ -1,0 +1,76 @@
+"""`truecall install`: registers the hook in a client's own settings, and says what the person must still do."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from truecall_py.core import paths as places
+from truecall_py.core.errors import UsageError
+from truecall_py.setup import backups
+from truecall_py.setup import file_changes as changes
+from truecall_py.setup import plan as installs
+from truecall_py.setup.plan import PROJECT, USER, Job, Plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HARNESSES = installs.registered()
+
+
+def job(harness: str, user: bool, project: bool, state: str | None) -> Job:
+    """What the options say. Raises UsageError."""
+    if user and project:
+        raise UsageError("--user and --project are two places", do="say one of them")
+    folder = os.path.abspath(state) if state else places.state()
+    about = HARNESSES[harness].REGISTRATION
+    return Job(harness, about, PROJECT if project else USER, os.getcwd(), folder)
+
+
+def carried_out(what: Job, plan_of: Callable[[Job], Plan], dry: bool) -> tuple[Plan, list[str]]:
+    """Works out the changes and makes them, or shows them; the plan, and where the backups are."""
+    if dry:
+        plan = plan_of(what)
+        for change in plan.changes:
+            click.echo(changes.difference(change), nl=False)
+        return plan, []
+    with backups.locked(what.state):
+        plan = plan_of(what)
+        saved = changes.make(list(plan.changes), what.state)
+        for name in plan.forget:
+            backups.drop(what.state, name)
+        return plan, saved
+
+
+@click.command()
+@click.argument("harness", metavar="HARNESS", type=click.Choice(list(HARNESSES)))
+@click.option("--user", is_flag=True, help="For all of your projects, in your own settings (the default).")
+@click.option("--project", is_flag=True, help="For sessions started in the current folder only.")
+@click.option("--dry-run", is_flag=True, help="Show what would change as a diff, and change nothing.")
+@click.option("--state", metavar="DIR", help="The folder of the trust store; the registered command names it.")
+def install(harness: str, user: bool, project: bool, dry_run: bool, state: str | None) -> None:
+    """Registers truecall's hook with a client.
+
+    HARNESS is claude-code, cline, codex, copilot-cli, gemini-cli, opencode or qwen-code. What the settings
+    hold already stays, byte for byte; a file that the client itself would not read, or that cannot be
+    merged, is left alone, and what to paste is printed. A backup is kept, and `truecall uninstall` takes
+    everything back.
+
+    --project writes absolute paths of this machine into the current folder: for claude-code that is
+    .claude/settings.local.json, which is yours alone; keep the files of the others out of the repository.
+    """
+    what = job(harness, user, project, state)
+    plan, saved = carried_out(what, installs.install, dry_run)
+    events = ", ".join(what.about.events)
+    if dry_run:
+        click.echo(f"{harness}: nothing was changed (dry run)" if plan.changes else f"{harness}: nothing to change")
+    elif plan.changes:
+        click.echo(f"{harness}: registered for {events} in {what.path}")
+    else:
+        click.echo(f"{harness}: nothing to change; it is registered for {events} in {what.path}")
+    for path in saved:
+        click.echo(f"backup: {path}")
+    for note in plan.notes:
+        click.echo(f"note: {note}")

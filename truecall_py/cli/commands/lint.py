@@ -1,0 +1,212 @@
+"""`truecall lint`: what is wrong with contract files, for people, editors and CI. Accepts a file exactly when
+the hook would; never changes one and never decides whether it is trusted."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from urllib.parse import quote
+
+import click
+
+from truecall_py import __version__
+from truecall_py.contract_files.lint import codes
+from truecall_py.contract_files.loader import problems
+from truecall_py.contract_files.yaml_reader import LARGEST
+from truecall_py.contracts.model import FILE_NAME
+from truecall_py.core.errors import UsageError
+from truecall_py.core.types import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    Findings = Sequence[tuple[str, Problem]]
+
+# Names that somebody meant to be the contract file, in small letters.
+NEARLY = (
+    "truecall.yml",
+    ".truecall.yaml",
+    ".truecall.yml",
+    "truecall.yaml",
+    "truecall.json",
+    "truecalls.yaml",
+)
+# Folders of other people's files.
+SKIPPED = (".git", ".hg", "node_modules", ".venv", "__pycache__")
+
+
+@click.command("lint")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text",
+              show_default=True, help="How the findings are written.")  # fmt: skip
+def lint(paths: tuple[str, ...], form: str) -> None:
+    """Check contract files. A PATH is a file, or a folder in which every truecall.yaml is checked; without
+    one, it is the truecall.yaml of this folder.
+
+    Ends with 0 where no file has an error, 1 where one has, 2 where there is nothing to check.
+    """
+    files, findings = gathered(paths or (FILE_NAME,))
+    found: list[tuple[str, Problem]] = list(findings)
+    for path in files:
+        found += [(path, problem) for problem in problems(read(path), path)]
+    FORMATS[form](found)
+    if form == "text":
+        click.echo(summary(len(files), found), err=True)
+    if any(problem.severity == "error" for _, problem in found):
+        click.get_current_context().exit(1)
+
+
+def gathered(paths: Sequence[str]) -> tuple[list[str], list[tuple[str, Problem]]]:
+    """The files to check, each once, and the findings about names. Raises UsageError."""
+    files: list[str] = []
+    nearly: list[tuple[str, Problem]] = []
+    for path in paths:
+        if os.path.isdir(path):
+            names = list(below(path))
+            files += [name for name in names if os.path.basename(name) == FILE_NAME]
+            nearly += [(name, misnamed(name)) for name in names if os.path.basename(name) != FILE_NAME]
+            if not names:
+                raise UsageError(f"there is no {FILE_NAME} in this folder or below it", path, "truecall init")
+        elif os.path.isfile(path):
+            files.append(path)
+        else:
+            why = "is no regular file" if os.path.lexists(path) else "does not exist"
+            beside = [name for name in NEARLY if os.path.isfile(os.path.join(os.path.dirname(path), name))]
+            hint = f"rename {beside[0]} to {FILE_NAME}" if beside and os.path.basename(path) == FILE_NAME else ""
+            hint = hint or "name a file or a folder that is there, or begin with: truecall init"
+            raise UsageError(f"the contract file {why}", path, hint)
+    return list(dict.fromkeys(files)), nearly
+
+
+def below(folder: str) -> Iterator[str]:
+    """Every contract file, and every file that nearly has its name."""
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        for name in sorted(names):
+            if name == FILE_NAME or name.lower() in NEARLY:
+                yield os.path.normpath(os.path.join(here, name))
+
+
+def misnamed(path: str) -> Problem:
+    return codes.problem("TC301", (1, 1), f"{os.path.basename(path)} is not read", f"rename it to {FILE_NAME}")
+
+
+def read(path: str) -> bytes:
+    """A little more than the loader takes, so that it can say so."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(LARGEST + 1)
+    except OSError as error:
+        what = f"the contract file cannot be read: {error.strerror}"
+        raise UsageError(what, path, "look at its permissions") from None
+
+
+def summary(files: int, found: Findings) -> str:
+    errors = sum(problem.severity == "error" for _, problem in found)
+    warned = len(found) - errors
+    return f"{counted(files, 'file')} checked: {counted(errors, 'error')}, {counted(warned, 'warning')}"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+# -- formats ---------------------------------------------------------------------------------------------
+
+
+def as_text(found: Findings) -> None:
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        coloured(found)
+        return
+    for path, problem in found:
+        click.echo(f"{where(path, problem)}: {named(problem)}\n  -> {problem.hint}")
+
+
+def where(path: str, problem: Problem) -> str:
+    return f"{codes.printable(path)}:{problem.line}:{problem.column}"
+
+
+def named(problem: Problem) -> str:
+    mark = "" if problem.severity == "error" else f"{problem.severity}: "
+    return f"{problem.code} {mark}{problem.message}"
+
+
+def coloured(found: Findings) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    for path, problem in found:
+        colour = "red" if problem.severity == "error" else "yellow"
+        console.print(Text.assemble(
+            (where(path, problem), "bold"), ": ", (problem.code, colour), named(problem)[len(problem.code) :]
+        ))  # fmt: skip
+        console.print(Text(f"  -> {problem.hint}", "dim"))
+
+
+def as_json(found: Findings) -> None:
+    click.echo(json.dumps([
+        {"path": path, "line": problem.line, "column": problem.column, "code": problem.code,
+         "severity": problem.severity, "message": problem.message, "hint": problem.hint}
+        for path, problem in found
+    ], indent=2))  # fmt: skip
+
+
+def as_sarif(found: Findings) -> None:
+    order = [entry.code for entry in codes.CODES]
+    rules = [
+        {"id": entry.code, "shortDescription": {"text": entry.summary}, "help": {"text": entry.fix},
+         "defaultConfiguration": {"level": entry.severity}}
+        for entry in codes.CODES
+    ]  # fmt: skip
+    results = [
+        {"ruleId": problem.code, "ruleIndex": order.index(problem.code), "level": problem.severity,
+         "message": {"text": f"{problem.message}\n{problem.hint}"},
+         "locations": [{"physicalLocation": {
+             "artifactLocation": {"uri": uri(path)},
+             "region": {"startLine": problem.line, "startColumn": problem.column}}}]}
+        for path, problem in found
+    ]  # fmt: skip
+    run: dict[str, Any] = {
+        "tool": {"driver": {"name": "truecall", "version": __version__, "rules": rules}},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    click.echo(json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2))
+
+
+def uri(path: str) -> str:
+    path = quote(os.fsencode(path))
+    return f"file://{path}" if path.startswith("/") else path
+
+
+def as_github(found: Findings) -> None:
+    """Workflow commands; what is quoted from a file can neither end one nor begin another."""
+    for path, problem in found:
+        values = {
+            "file": path,
+            "line": problem.line,
+            "col": problem.column,
+            "title": f"truecall {problem.code}",
+        }
+        fields = ",".join(f"{name}={escaped(str(value), ':,')}" for name, value in values.items())
+        message = escaped(f"{problem.message}\n-> {problem.hint}")
+        click.echo(f"::{problem.severity} {fields}::{message}")
+
+
+def escaped(text: str, more: str = "") -> str:
+    for character in "%\r\n" + more:
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+FORMATS: dict[str, Callable[[Findings], None]] = {
+    "text": as_text,
+    "json": as_json,
+    "sarif": as_sarif,
+    "github": as_github,
+}

@@ -1,0 +1,184 @@
+"""`truecall replay`: what contracts say of the calls of past transcripts. Reads transcripts and contract files,
+writes its output, and touches nothing else; no check of a contract is run that looks at anything but the call."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from truecall_py.cli import payload_files as payloads
+from truecall_py.cli.output import replay as replay_report
+from truecall_py.cli.output.replay import Look, Page, Plain, Sums
+from truecall_py.clients import transcripts as past
+from truecall_py.clients.transcripts import Lines, Made
+from truecall_py.core.errors import UsageError
+from truecall_py.replay.claims import Claims
+from truecall_py.replay.judge import replayed
+from truecall_py.replay.process_pool import TICK, Done, Pool
+from truecall_py.reporting.text import width
+
+if TYPE_CHECKING:
+    from truecall_py.trust.store import Source
+
+MANY = 20  # transcripts from which on only what says something is shown
+
+
+@click.command()
+@click.argument("transcript", nargs=-1, required=True)
+@click.option("--contracts", metavar="PATH", help="A contract file; default: every truecall.yaml from here upward.")
+@click.option("--all", "every", is_flag=True, help="Show every call: without a contract, of many transcripts.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines: every call, claim and transcript, then the sums.")
+@click.option("--jobs", metavar="N", type=click.IntRange(1), help="Processes; default: one for each core.")
+def replay(transcript: tuple[str, ...], contracts: str | None, every: bool, as_json: bool, jobs: int | None) -> int:
+    """Says of every call in past transcripts which contracts would have applied, and what they say.
+
+    TRANSCRIPT is a transcript of Claude Code, a rollout of Codex, or a folder of them (*.jsonl). Only what looks at
+    the call itself is judged (result, schema, tests by output). Every other check needs the world of then: it is
+    named and not run, and neither is a command or any code of a contract's.
+
+    Of more than 20 transcripts only what is wrong or doubtful is shown, and the sums of all.
+
+    Last messages that claim what no call stands behind are listed: by the `claims` of contracts, or, where there are
+    none, by a few plain patterns, as "says so" and never as a lie.
+
+    Exit codes: 0 nothing refuted, 1 something is, a claim without its call too, 2 wrong usage, 3 something could not
+    be verified, or not be read.
+    """
+    files = found(transcript)
+    sources = payloads.sources(contracts)
+    many = len(files) > MANY
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    look = Look(as_json, many and not every, every, colour, width())
+    total = Sums()
+    with Pool(partial(pages, sources, look), files, jobs or cores(), lambda done: None) as pool:
+        shown(pool, look, total)
+    replay_report.summary(total, look)
+    return exit_code(total)
+
+
+def exit_code(sums: Sums) -> int:
+    """The one place where what was found becomes an exit code."""
+    total = sums.total
+    if total["refuted"]:
+        return 1
+    return 3 if any(total[name] for name in ("unverified", "scripts", "damaged", "unreadable")) else 0
+
+
+def cores() -> int:
+    """How many processes may run at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def found(names: Sequence[str]) -> list[str]:
+    """Every transcript named: a file is itself, a folder all *.jsonl files below it. Raises UsageError."""
+    every: list[str] = []
+    for name in names:
+        if os.path.isdir(name):
+            below = [os.path.join(folder, each) for folder, _, files in os.walk(name) for each in files]
+            every += sorted(each for each in below if each.endswith(".jsonl") and os.path.isfile(each))
+        elif os.path.isfile(name):
+            every.append(name)
+        else:
+            raise UsageError("there is no such transcript", name, "name a *.jsonl file, or a folder of them")
+    if not every:
+        raise UsageError("no transcript was found", ", ".join(names), "a folder is searched for *.jsonl files")
+    return list(dict.fromkeys(every))
+
+
+def pages(sources: Sequence[Source], look: Look, path: str) -> Iterator[Any]:
+    """What is shown of one transcript, as bytes, and its Sums at the end. Runs in a process of the pool."""
+    page = Plain(path, look) if look.as_json else Page(path, look)
+    lines, sums, claims = Lines(), Sums(), Claims(sources)
+    try:
+        for each in past.told(path, lines):
+            if isinstance(each, Made):
+                verdicts = replayed(each, sources)
+                sums.call(each, verdicts)
+                claims.made(each)
+                yield from page.call(each, verdicts)
+                continue
+            for claimed in claims.said(each, bool(lines.damaged)):
+                sums.claim(claimed)
+                yield from page.claim(claimed)
+    except OSError as error:
+        sums.total["unreadable"] += 1
+        yield replay_report.trouble(path, error.strerror or str(error), look)
+    sums.transcript(lines)
+    yield from page.end(lines, sums)
+    yield sums
+
+
+def shown(pool: Pool, look: Look, total: Sums) -> None:
+    """Writes what the pool makes to standard output, with a bar on standard error where a person waits."""
+    out = sys.stdout.buffer
+    with bar(len(pool.items)) as waiting:
+        pool.tick = waiting.tick
+        for each in pool:
+            waiting.hide()
+            if not isinstance(each, Done):
+                out.write(each.data)
+            elif each.died:
+                total.total["unreadable"] += 1
+                out.write(replay_report.trouble(each.item, each.died, look))
+            else:
+                total.plus(each.told)
+            out.flush()
+
+
+class Bar:
+    """A progress bar, drawn by nobody but who asks for it: a thread of its own would not outlive a fork."""
+
+    def __init__(self, count: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self.progress = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+        self.task = self.progress.add_task("", total=count)
+        self.live = False
+        self.next = time.monotonic() + TICK
+
+    def tick(self, done: int) -> None:
+        if time.monotonic() < self.next:
+            return
+        self.next = time.monotonic() + TICK
+        if not self.live:
+            self.progress.start()
+            self.live = True
+        self.progress.update(self.task, completed=done, refresh=True)
+
+    def hide(self) -> None:
+        """Takes the bar away where something else is written to the same terminal."""
+        if self.live and sys.stdout.isatty():
+            self.progress.stop()
+            self.live = False
+
+    def end(self) -> None:
+        if self.live:
+            self.progress.stop()
+
+
+class NoBar:
+    def tick(self, done: int) -> None: ...
+
+    def hide(self) -> None: ...
+
+    def end(self) -> None: ...
+
+
+@contextlib.contextmanager
+def bar(count: int) -> Iterator[Bar | NoBar]:
+    found = Bar(count) if count > 1 and sys.stderr.isatty() else NoBar()
+    try:
+        yield found
+    finally:
+        found.end()

@@ -1,0 +1,49 @@
+"""`truecall schema`: the JSON Schema of a contract file, for editors and other programs. Prints exactly what
+the loader validates with, never a copy of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+import click
+
+from truecall_py.contract_files import json_schema as grammar
+from truecall_py.core.errors import UsageError
+
+
+def text() -> str:
+    return json.dumps(grammar.schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+@click.command("schema")
+@click.option("--output", "-o", metavar="FILE", help="Write it to FILE instead, in one step.")
+def schema(output: str | None) -> None:
+    """Print the JSON Schema (draft 2020-12) of a contract file.
+
+    An editor that knows it completes and checks while you write. The first line of a contract file names it:
+
+    \b
+        # yaml-language-server: $schema=truecall.schema.json
+    """
+    if output is None:
+        click.echo(text(), nl=False)
+    else:
+        write(output, text())
+
+
+def write(path: str, content: str) -> None:
+    """Writes a file so that nobody ever sees half of it. Raises UsageError."""
+    path = os.path.realpath(path)
+    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "x", encoding="utf-8") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise UsageError(f"the file cannot be written: {error.strerror}", path, "name another with -o") from None

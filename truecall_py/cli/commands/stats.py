@@ -1,0 +1,96 @@
+"""`truecall stats`: what the ledger's calls come to. Shows the figures; counts nothing itself."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import click
+
+from truecall_py.cli.commands.log import EMPTY, folder_of, session_of
+from truecall_py.core.timestamps import local, moment
+from truecall_py.operations import view as operations
+from truecall_py.reporting import calls
+from truecall_py.reporting import queries as history
+from truecall_py.reporting import statistics as figures
+from truecall_py.reporting.text import count, fitting
+
+ROWS = 15  # of one table
+
+
+@click.command()
+@click.option("--since", metavar="TIME", help="Sessions used since then: 2h, 7d, 2026-11-29.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, everything.")
+@click.option("--state", metavar="DIR", help="The state folder.")
+def stats(since: str | None, as_json: bool, state: str | None) -> None:
+    """Counts false claims of success, and what agents did after a correction.
+
+    A claim is a call that reported success and was judged; it is false where a contract proved that its effect is
+    not there. Calls of sessions that go on are counted as they stand now.
+
+    Exit codes: 0 shown (an empty ledger too), 2 wrong usage, 3 the ledger cannot be read.
+    """
+    folder, from_ = folder_of(state), moment(since, time.time()) if since else 0.0
+    ledger = history.opened(folder)
+    if ledger is None and not as_json:
+        click.echo(EMPTY.format(state=folder))
+        return
+    names = history.sessions(ledger, from_) if ledger else []
+    found = figures.of([each for each in session_of(ledger, name) if each.at >= from_] for name in names if ledger)
+    begun = operations.every(ledger, from_) if ledger else []
+    off = [each for each in history.switches(ledger, from_) if each.data.get("on") is False] if ledger else []
+    plain = {**found.plain(), "operations": operations.counts(begun, time.time()), "switched_off": len(off)}
+    if as_json:
+        click.echo(json.dumps({"since": from_ or None, **plain}, indent=2))
+    else:
+        shown(plain, from_)
+
+
+def shown(plain: dict[str, Any], since: float) -> None:
+    claims = plain["claims"]
+    click.echo(f"{count(plain['sessions'], 'session')}, {count(plain['calls'], 'call')}, {plain['judged']} judged"
+               + (f", since {local(since)}" if since else ""))  # fmt: skip
+    if claims["judged"]:
+        share = f"{100 * claims['rate']:.1f}%"
+        click.echo(f"{count(claims['judged'], 'claim')} of success: {claims['false']} false ({share}), "
+                   f"{claims['not_told']} could not be told")  # fmt: skip
+    else:
+        click.echo("no claim of success was judged yet")
+    if plain["observe"]["would_have_blocked"]:
+        click.echo(f"observe mode: would have blocked {count(plain['observe']['would_have_blocked'], 'call')}")
+    if plain["refused"]:
+        click.echo(f"refused before they ran: {count(plain['refused'], 'call')}")
+    once(plain["operations"])
+    if plain["switched_off"]:
+        click.echo(f"switched off by a person: {count(plain['switched_off'], 'time')} (truecall log says when)")
+    after = plain["after"]
+    if total := sum(after.values()):
+        words = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in after.items())
+        click.echo(f"after {count(total, 'correction')}: {words}")
+    table("tool", plain["tools"], "calls", "refuted", "unverified", "lies")
+    table("contract", plain["contracts"], "verdicts", "refuted", "unverified", "lies", "would_block")
+    table("class", plain["retries"], "corrections", calls.SAME, calls.OTHER, "landed", "refuted again", "open")
+
+
+def once(told: dict[str, int]) -> None:
+    """The operations that contracts declared, where there are any."""
+    if told["count"]:
+        states = ("done", "refuted", "duplicate", "pending", "unknown")
+        words = [f"{told[name]} {'done twice' if name == 'duplicate' else name}" for name in states if told[name]]
+        late = f"; {told['overdue']} of these overdue (truecall reconcile)" if told["overdue"] else ""
+        click.echo(f"{count(told['count'], 'operation')}: {', '.join(words)}{late}")
+
+
+def table(first: str, rows: list[dict[str, Any]], *columns: str) -> None:
+    """A table of at most ROWS rows, 80 letters wide."""
+    if not rows:
+        return
+    room = 80 - sum(len(name) + 2 for name in columns)
+    names = "".join(f"  {name.replace('_', ' ')}" for name in columns)
+    click.echo("\n" + click.style(f"{first:<{room}}{names}", bold=True))
+    for row in rows[:ROWS]:
+        cells = "".join(f"  {row[name.replace(' ', '_')]:>{len(name)}}" for name in columns)
+        click.echo(f"{fitting(str(row[first]), room - 1):<{room}}{cells}")
+    if len(rows) > ROWS:
+        click.echo(f"and {len(rows) - ROWS} more: --json has them all")

@@ -1,0 +1,171 @@
+"""How `test` shows its results: for a person, as JSON, as JUnit. Shows; decides nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import textwrap
+
+import click
+
+from truecall_py.authoring.examples import Ran, Subject
+from truecall_py.cli.output.junit import Case, suite
+from truecall_py.core.redaction import harmless, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from truecall_py.core.types import Verdict
+
+    Results = Sequence[tuple[Subject, Ran]]
+
+WIDEST = 100
+LABEL = 9  # columns of `expected` and a blank
+
+
+def colours() -> bool | None:
+    """What click is told: never colours where NO_COLOR is set, else as the terminal is."""
+    return False if os.environ.get("NO_COLOR") else None
+
+
+def text(subjects: Sequence[Subject], results: Results, require: bool) -> str:
+    lines: list[str] = []
+    path = ""
+    for subject in subjects:
+        if subject.path != path:
+            path = subject.path
+            lines.append(click.style(harmless(path), bold=True))
+        own = [result for each, result in results if each is subject]
+        lines.append(headline(subject, own, require))
+        for result in own:
+            if not result.holds:
+                lines += failure(subject, result)
+    lines.append(click.style(summary(subjects, results), bold=True))
+    if not results:
+        lines.append("  -> give a contract `examples:`; those of a shipped pack run with: truecall test --pack files")
+    return "\n".join(lines) + "\n"
+
+
+def headline(subject: Subject, results: Sequence[Ran], require: bool) -> str:
+    held = sum(result.holds for result in results)
+    if not results:
+        mark, colour, words = ("FAIL", "red", "no examples") if require else ("-", "yellow", "no examples")
+    elif held == len(results):
+        mark, colour, words = "ok", "green", counted(held, "example")
+    else:
+        mark, colour, words = "FAIL", "red", f"{held} of {counted(len(results), 'example')} as written"
+    return f"  {click.style(f'{mark:<4}', fg=colour)} {subject.id}  {click.style(words, dim=True)}"
+
+
+def failure(subject: Subject, result: Ran) -> list[str]:
+    """The lines about an example that did not end as it is written."""
+    where = f"{harmless(subject.path)}:{result.example.line}"
+    lines = [f"       {where}: {click.style(harmless(result.example.title), bold=True)}"]
+    if result.trouble:
+        return [*lines, *labelled("trouble", result.trouble)]
+    lines += labelled("expected", result.wanted)
+    lines += labelled("got", result.state)
+    for verdict in result.verdicts:
+        lines.extend(checked(verdict))
+    return lines
+
+
+def checked(verdict: Verdict) -> list[str]:
+    lines = []
+    for outcome in verdict.outcomes:
+        words = "because" if outcome.state == "unverified" else "found"
+        subject = f" of {verdict.subject}" if verdict.subject else ""
+        lines += labelled("check", f"{outcome.check}{subject}: {outcome.state}")
+        lines += labelled("wanted", outcome.expected)
+        lines += labelled(words, outcome.found)
+    return lines
+
+
+def labelled(label: str, words: str) -> list[str]:
+    """`label words`, folded to the width of the terminal."""
+    width = min(shutil.get_terminal_size((80, 24)).columns, WIDEST)
+    indent = " " * (9 + LABEL)
+    clean = quoted(shortened(words), 600)
+    folded = textwrap.wrap(clean, max(width, 40), initial_indent=indent, subsequent_indent=indent) or [indent]
+    folded[0] = f"         {click.style(f'{label:<{LABEL}}', dim=True)}{folded[0].lstrip()}"
+    return folded
+
+
+def shortened(words: str) -> str:
+    """A phrase without the temporary folder that nobody can look into any more."""
+    import re
+    import tempfile
+
+    root = re.escape(os.path.realpath(tempfile.gettempdir()))
+    return re.sub(rf"{root}/truecall-test-[a-z0-9_]+/(world|home)", lambda found: f"@{found[1].upper()}@", words)
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def summary(subjects: Sequence[Subject], results: Results) -> str:
+    held = sum(result.holds for _, result in results)
+    words = [f"{held} as written"] if results else ["nothing was tested"]
+    if len(results) > held:
+        words.append(f"{len(results) - held} not")
+    bare = sum(not subject.examples for subject in subjects)
+    more = f"; {counted(bare, 'contract')} without examples" if bare else ""
+    return f"{counted(len(subjects), 'contract')}, {counted(len(results), 'example')}: {', '.join(words)}{more}"
+
+
+def plain(result: Ran) -> dict[str, Any]:
+    return {
+        "title": result.example.title, "line": result.example.line, "holds": result.holds,
+        "expected": result.wanted, "got": result.state or None, "trouble": result.trouble or None,
+        "checks": [
+            {
+                "check": each.check, "verdict": each.state, "cause": each.cause or None,
+                "expected": quoted(shortened(each.expected), 2000), "found": quoted(shortened(each.found), 2000),
+            }
+            for verdict in result.verdicts
+            for each in verdict.outcomes
+        ],
+    }  # fmt: skip
+
+
+def json_(subjects: Sequence[Subject], results: Results, require: bool) -> str:
+    found = [
+        {
+            "contract": subject.id, "path": subject.path, "line": subject.line,
+            "examples": [plain(result) for each, result in results if each is subject],
+        }
+        for subject in subjects
+    ]  # fmt: skip
+    return json.dumps(found, indent=2, ensure_ascii=True) + "\n"
+
+
+def junit(subjects: Sequence[Subject], results: Results, require: bool) -> str:
+    """One test case an example; a contract without examples is a skipped one, with --require a failure."""
+    found = []
+    for subject in subjects:
+        rows = [(result.example.title, *kind(result)) for each, result in results if each is subject]
+        bare = ("no examples", "failure" if require else "skipped", "the contract has no examples")
+        for title, sort, words in rows or [bare]:
+            found.append(Case(subject.id, title, sort, words, {"file": subject.path}))
+    return suite("truecall test", found)
+
+
+def kind(result: Ran) -> tuple[str, str]:
+    """("" | failure | error, words) of an example's test case."""
+    if result.holds:
+        return "", ""
+    if result.trouble:
+        return "error", harmless(result.trouble)
+    found = [f"{each.check}: {quoted(shortened(each.found), 600)}" for each in outcomes(result)]
+    return "failure", "; ".join([f"expected {result.wanted}, got {result.state}", *found])
+
+
+def outcomes(result: Ran) -> list[Any]:
+    return [each for verdict in result.verdicts for each in verdict.outcomes]
+
+
+FORMS: dict[str, Callable[[Sequence[Subject], Results, bool], str]] = {"text": text, "json": json_, "junit": junit}

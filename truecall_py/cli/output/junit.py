@@ -1,0 +1,40 @@
+"""Results as JUnit's XML, the form that every CI system shows. Says what it is given; decides nothing."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from truecall_py.core.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TOTALS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+
+
+@record(frozen=True)
+class Case:
+    """One test case: `kind` is "" where it holds, else failure, error or skipped; `more` are further attributes."""
+
+    group: str
+    name: str
+    kind: str
+    words: str
+    more: dict[str, str]
+
+
+def suite(name: str, cases: Iterable[Case]) -> str:
+    """The document of one test suite."""
+    found = ElementTree.Element("testsuite", name=name)
+    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    for each in cases:
+        case = ElementTree.SubElement(found, "testcase", {"classname": each.group, "name": each.name, **each.more})
+        totals["tests"] += 1
+        if each.kind:
+            totals[TOTALS[each.kind]] += 1
+            ElementTree.SubElement(case, each.kind, message=each.words[:300]).text = each.words
+    for total, number in totals.items():
+        found.set(total, str(number))
+    ElementTree.indent(found)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(found, encoding="unicode") + "\n"

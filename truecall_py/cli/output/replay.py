@@ -1,0 +1,279 @@
+"""How `replay` shows what it finds: a transcript at a time, as text or as JSON lines, and the sums at the end. Shows
+and counts; decides no verdict and no exit code."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from truecall_py.cli.commands.stats import table
+from truecall_py.clients.transcripts import Lines, Made
+from truecall_py.core.record import record
+from truecall_py.core.redaction import harmless, quoted
+from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Outcome
+from truecall_py.replay.claims import SAYS_SO, Claimed
+from truecall_py.replay.judge import STATES, THEN, Replayed
+from truecall_py.reporting.text import count, fitting
+
+COLOURS = {VERIFIED: "green", REFUTED: "red", UNVERIFIED: "yellow", SAYS_SO: "yellow", THEN: None}
+WORDS = {REFUTED: "REFUTED", UNVERIFIED: "UNVERIFIED", VERIFIED: "verified", THEN: "needs world", SAYS_SO: "SAYS SO"}
+NAMES = {THEN: "needs-world", SAYS_SO: "says-so"}  # where they must be one word
+KEYS = {REFUTED: "refuted", UNVERIFIED: "unverified", VERIFIED: "verified", THEN: "world"}
+MANY = 2000  # names of tools, or contracts, that are counted by themselves
+SUMS = ("transcripts", "lines", "calls", "applied", *KEYS.values(), "claims", "says_so", "unanswered", "scripts",
+        "damaged", "unknown", "unreadable", "others")  # fmt: skip
+
+
+@record(frozen=True)
+class Look:
+    """What is shown, and how: `brief` leaves out what nothing is wrong with, `room` is the width in letters."""
+
+    as_json: bool
+    brief: bool
+    every: bool
+    colour: bool
+    room: int
+
+
+class Sums:
+    """What transcripts come to. `tools` and `contracts` are counted by name."""
+
+    def __init__(self) -> None:
+        self.total = dict.fromkeys(SUMS, 0)
+        self.tools: dict[str, dict[str, int]] = {}
+        self.contracts: dict[str, dict[str, int]] = {}
+
+    def call(self, made: Made, found: list[Replayed]) -> None:
+        worst = min((each.state for each in found), key=STATES.index, default="")
+        states = {KEYS[worst]: 1} if worst else {}
+        one = {"calls": 1, "applied": int(bool(found)), **states}
+        add(self.total, {**one, "unanswered": int(made.trouble != "" and made.call.event == "PreToolUse")})
+        add(row(self.tools, made.call.tool, "calls"), one)
+        for each in found:
+            add(row(self.contracts, each.contract, "verdicts"), {"verdicts": 1, KEYS[each.state]: 1})
+
+    def claim(self, claimed: Claimed) -> None:
+        if claimed.state == SAYS_SO:
+            add(self.total, {"says_so": 1})
+            return
+        add(self.total, {"claims": int(claimed.state == REFUTED), KEYS[claimed.state]: 1})
+        add(row(self.contracts, claimed.contract, "verdicts"), {"verdicts": 1, KEYS[claimed.state]: 1})
+
+    def transcript(self, lines: Lines) -> None:
+        strangers = sum(lines.unknown.values())
+        known = {"transcripts": 1, "lines": lines.number, "damaged": lines.damaged, "unknown": strangers,
+                 "scripts": lines.scripts}  # fmt: skip
+        add(self.total, known if lines.harness or not lines.number else {"others": 1})
+
+    def plus(self, other: Sums) -> None:
+        add(self.total, other.total)
+        for name, counts in other.tools.items():
+            add(row(self.tools, name, "calls"), counts)
+        for name, counts in other.contracts.items():
+            add(row(self.contracts, name, "verdicts"), counts)
+
+
+def row(found: dict[str, dict[str, int]], name: str, first: str) -> dict[str, int]:
+    name = name if name in found or len(found) < MANY else "(others)"
+    return found.setdefault(name, {first: 0, **({"applied": 0} if first == "calls" else {}),
+                                   **dict.fromkeys(KEYS.values(), 0)})  # fmt: skip
+
+
+def add(sums: dict[str, int], more: dict[str, int]) -> None:
+    for name, number in more.items():
+        sums[name] = sums.get(name, 0) + number
+
+
+# -- one transcript ----------------------------------------------------------------------------------------------
+
+
+class Page:
+    """One transcript as text: its name is shown before the first thing that there is to say of it."""
+
+    def __init__(self, path: str, look: Look) -> None:
+        self.path, self.look, self.begun = path, look, False
+
+    def style(self, text: str, **how: Any) -> str:
+        return click.style(text, **how) if self.look.colour else text
+
+    def lines(self, *given: str) -> Iterator[bytes]:
+        if not self.begun:
+            self.begun = True
+            yield (self.style(harmless(self.path), bold=True) + "\n").encode("utf-8", "backslashreplace")
+        for each in given:
+            yield (each + "\n").encode("utf-8", "backslashreplace")
+
+    def head(self, state: str, what: str, line: int, rest: str) -> str:
+        about = fitting(f"{what}  line {line}  {rest}", self.look.room - 14)
+        return f"  {self.style(f'{WORDS[state]:<11}', fg=COLOURS[state])} {about}"
+
+    def detail(self, name: str, text: str) -> list[str]:
+        parts = textwrap.wrap(quoted(text, 600), max(30, self.look.room - 16), break_on_hyphens=False) or [""]
+        return [f"    {'' if number else name:<11} {part}" for number, part in enumerate(parts)]
+
+    def call(self, made: Made, found: list[Replayed]) -> Iterator[bytes]:
+        tool = made.call.tool
+        if not found and self.look.every:
+            about = fitting(f"line {made.line}  {tool}", self.look.room - 14)
+            yield from self.lines(f"  {'no contract':<11} {about}")
+        for each in found:
+            if self.look.brief and each.state in (THEN, VERIFIED):
+                continue
+            outcome = "" if each.outcome in ("", "unknown") else f"  {each.outcome}"
+            observed = "  (observe)" if each.mode == "observe" else ""
+            yield from self.lines(self.head(each.state, each.contract, made.line, f"{tool}{outcome}{observed}"))
+            yield from self.checks(each)
+
+    def checks(self, each: Replayed) -> Iterator[bytes]:
+        for one in each.outcomes:
+            if one.state == THEN:
+                yield from self.lines(*self.detail("asks", f"{one.check}: {one.expected}"))
+            elif one.state != VERIFIED:
+                words = "because" if one.state == UNVERIFIED else "found"
+                yield from self.lines(*self.detail("expected", one.expected), *self.detail(words, one.found))
+
+    def claim(self, claimed: Claimed) -> Iterator[bytes]:
+        if self.look.brief and claimed.state == THEN:
+            return
+        words = f"\u201c{quoted(claimed.quote, 300)}\u201d" if claimed.quote else ""
+        name = claimed.contract or "a last message"
+        head = self.head(claimed.state, name, claimed.line, words)
+        yield from self.lines(head, *self.detail("found", claimed.found))
+
+    def end(self, lines: Lines, sums: Sums) -> Iterator[bytes]:
+        if not lines.harness and lines.number:
+            yield from self.lines("  no transcript of Claude Code or Codex")
+            return
+        total = sums.total
+        for number, why in lines.places:
+            yield from self.lines(self.style(f"  line {number}: {fitting(why, self.look.room - 20)}", fg="yellow"))
+        if lines.damaged > len(lines.places):
+            yield from self.lines(f"  and {lines.damaged - len(lines.places)} lines more that cannot be read")
+        if lines.unknown:
+            some = ", ".join(f"{name} ({number})" for name, number in sorted(lines.unknown.items())[:6])
+            yield from self.lines("  " + fitting(f"lines of a kind that is not known: {some}", self.look.room - 2))
+        if lines.scripts:
+            some = count(lines.scripts, "script")
+            yield from self.lines(f"  {some} of code mode, with calls that are not recorded")
+        if not self.look.brief or self.begun:
+            said = f"{count(total['calls'], 'call')}, {total['applied']} with a contract"
+            yield from self.lines(self.style(f"  {lines.harness or 'empty'}: {said}", dim=True))
+
+
+class Plain:
+    """One transcript as JSON lines."""
+
+    def __init__(self, path: str, look: Look) -> None:
+        self.path = path
+
+    def one(self, kind: str, **more: Any) -> Iterator[bytes]:
+        yield json.dumps({"kind": kind, "transcript": quoted(self.path, 4000), **more}).encode() + b"\n"
+
+    def call(self, made: Made, found: list[Replayed]) -> Iterator[bytes]:
+        call = made.call
+        contracts = [
+            {
+                "id": each.contract, "source": each.source, "mode": each.mode, "verdict": word(each.state),
+                "outcome": each.outcome or None, "subject": quoted(each.subject, 400),
+                "checks": [check(one) for one in each.outcomes],
+            }
+            for each in found
+        ]  # fmt: skip
+        yield from self.one(
+            "call", line=made.line, harness=call.harness, session=call.session, turn=call.turn, agent=call.agent,
+            call=call.call_id, tool=call.tool, kinds=sorted(call.kinds), reported=call.reported,
+            exit_code=call.exit_code, trouble=made.trouble or None, contracts=contracts,
+        )  # fmt: skip
+
+    def claim(self, claimed: Claimed) -> Iterator[bytes]:
+        yield from self.one(
+            "claim", line=claimed.line, contract=claimed.contract or None, verdict=word(claimed.state),
+            quote=quoted(claimed.quote, 2000), found=claimed.found,
+        )  # fmt: skip
+
+    def end(self, lines: Lines, sums: Sums) -> Iterator[bytes]:
+        places = [{"line": number, "why": quoted(why, 400)} for number, why in lines.places]
+        yield from self.one(
+            "transcript", harness=lines.harness or None, lines=lines.number, damaged=lines.damaged, places=places,
+            unknown=lines.unknown, scripts=lines.scripts, calls=sums.total["calls"],
+        )  # fmt: skip
+
+
+def check(one: Outcome) -> dict[str, Any]:
+    found = None if one.state == THEN else quoted(one.found, 2000)
+    return {"check": one.check, "verdict": word(one.state), "expected": quoted(one.expected, 2000), "found": found}
+
+
+def word(state: str) -> str:
+    return NAMES.get(state, state)
+
+
+# -- all of them ---------------------------------------------------------------------------------------------------
+
+
+def trouble(path: str, why: str, look: Look) -> bytes:
+    """A transcript that was not read to its end."""
+    if look.as_json:
+        return json.dumps({"kind": "trouble", "transcript": quoted(path, 4000), "why": why}).encode() + b"\n"
+    page = Page(path, look)
+    return b"".join(page.lines(page.style(f"  NOT READ TO ITS END: {why}", fg="red")))
+
+
+def summary(sums: Sums, look: Look) -> None:
+    """Writes the sums to standard output."""
+    total = sums.total
+    if look.as_json:
+        tools = [{"tool": quoted(name, 400), **counts} for name, counts in ordered(sums.tools)]
+        contracts = [{"contract": name, **counts} for name, counts in ordered(sums.contracts)]
+        click.echo(json.dumps({"kind": "summary", **total, "tools": tools, "contracts": contracts}))
+        return
+    click.echo("\n" + click.style(f"{count(total['transcripts'], 'transcript')}, {count(total['calls'], 'call')}, "
+                                  f"{total['applied']} with a contract", bold=True))  # fmt: skip
+    for each in told(total):
+        click.echo(each)
+    names = ("verified", "refuted", "unverified", "world")
+    table("tool", [{"tool": name, **counts} for name, counts in ordered(sums.tools)], "calls", "applied", *names)
+    contracts = [{"contract": name, **counts} for name, counts in ordered(sums.contracts)]
+    table("contract", contracts, "verdicts", *names)
+
+
+def told(total: dict[str, int]) -> Iterator[str]:
+    """The sums in sentences; those that are nothing are left out."""
+    judged = ", ".join(f"{total[KEYS[each]]} {each}" for each in (REFUTED, UNVERIFIED, VERIFIED) if total[KEYS[each]])
+    if judged:
+        yield f"by the calls themselves: {judged}"
+    if total["world"]:
+        need = "needs" if total["world"] == 1 else "need"
+        yield f"{total['world']} {need} the world of then (\u201cworld\u201d below), not judged"
+    if total["claims"]:
+        yield f"{count(total['claims'], 'claim')} without the call that a contract asks for"
+    if total["says_so"]:
+        say = "says" if total["says_so"] == 1 else "say"
+        some = count(total["says_so"], "last message")
+        yield f"{some} that {say} so, with no call that changes anything in the turn"
+    if total["unanswered"]:
+        yield f"{count(total['unanswered'], 'call')} without an answer"
+    if total["scripts"]:
+        yield f"{count(total['scripts'], 'script')} of code mode, with calls that no rollout holds"
+    if total["damaged"]:
+        yield f"{count(total['damaged'], 'line')} that cannot be read"
+    if total["unknown"]:
+        yield f"{count(total['unknown'], 'line')} of a kind that is not known"
+    if total["others"]:
+        yield f"{count(total['others'], 'file')} that no client of the two wrote"
+    if total["unreadable"]:
+        yield f"{count(total['unreadable'], 'transcript')} not read to the end"
+
+
+def ordered(named: dict[str, dict[str, int]]) -> Iterable[tuple[str, dict[str, int]]]:
+    """What went wrong most often first."""
+    def first(item: tuple[str, dict[str, int]]) -> tuple[Any, ...]:
+        counts = item[1]
+        every = counts.get("calls", counts.get("verdicts", 0))
+        return -counts["refuted"], -counts["unverified"], -counts.get("applied", 0), -every, item[0]
+
+    return sorted(named.items(), key=first)

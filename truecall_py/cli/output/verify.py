@@ -1,0 +1,167 @@
+"""How `verify` shows its results: for a person, as JSON, as JUnit. Shows; decides no verdict and no exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from truecall_py.cli.commands.verify import Judged
+from truecall_py.cli.output.junit import Case, suite
+from truecall_py.core.redaction import harmless, quoted
+from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
+
+MANY = 20  # payloads from which on those that no contract applies to are only counted
+COLOURS = {VERIFIED: "green", REFUTED: "bold red", UNVERIFIED: "yellow"}
+
+
+def console() -> tuple[Console, io.StringIO]:
+    """A console that writes into a buffer in the width and colours of the terminal that will show it."""
+    buffer = io.StringIO()
+    real = Console(file=sys.stdout)
+    width = real.width if real.is_terminal else 100
+    return Console(
+        file=buffer, width=width, force_terminal=real.is_terminal, no_color=real.no_color,
+        color_system="auto" if real.is_terminal else None, highlight=False,
+    ), buffer  # fmt: skip
+
+
+def text(results: list[Judged]) -> str:
+    """Every payload with its contracts and checks, then the correction that the agent would read."""
+    out, buffer = console()
+    # Of a whole folder, only what says something: the rest is counted below.
+    brief = len(results) > MANY
+    for result in results:
+        if not brief or result.state or result.judgement is None:
+            one(out, result)
+    summary(out, results)
+    # The columns of a table are filled up with blanks, which are noise in a file or a pipe.
+    return buffer.getvalue() if out.is_terminal else "\n".join(map(str.rstrip, buffer.getvalue().split("\n")))
+
+
+def one(out: Console, result: Judged) -> None:
+    judgement = result.judgement
+    out.print(Text(result.name, style="bold"), soft_wrap=True)
+    if judgement is None:
+        out.print(Text(f"  could not verify: {result.trouble}", style="yellow"))
+        return
+    call = judgement.call
+    if call is None:
+        out.print("  no finished tool call: nothing to judge", style="dim")
+        return
+    out.print(Text(f"  {call.harness} {call.event}, {harmless(call.tool)}", style="dim"))
+    if not judgement.verdicts:
+        out.print("  no contract applies", style="dim")
+    for verdict in judgement.verdicts:
+        shown(out, verdict)
+    if judgement.correction:
+        how = "in place of the tool's output" if judgement.correction.replace else "beside the tool's output"
+        how = "and the call is not made" if call.event == "PreToolUse" else how
+        title = f"the agent reads, {how}"
+        out.print(Panel(Text(judgement.correction.text), title=title, title_align="left", border_style="red"))
+    for notice in judgement.notices:
+        out.print(Text(f"  to the person: {notice}", style="yellow"))
+
+
+def shown(out: Console, verdict: Verdict) -> None:
+    line = Text("  ")
+    line.append(verdict.state.upper(), style=COLOURS[verdict.state])
+    line.append(f" {verdict.contract}")
+    line.append(f"  {verdict.outcome}" if verdict.outcome != VERIFIED else "")
+    line.append(f"  {verdict.source}" if verdict.source else "", style="dim")
+    if verdict.mode == "observe":
+        line.append("  (observe)", style="dim")
+    out.print(line)
+    table = Table.grid(padding=(0, 1))
+    table.add_column(min_width=4)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for outcome in verdict.outcomes:
+        words = "because" if outcome.state == UNVERIFIED else "found"
+        table.add_row("", outcome.check, Text(f"{outcome.seconds * 1000:.0f} ms", style="dim"))
+        table.add_row("", "expected", Text(quoted(outcome.expected, 600)))
+        table.add_row("", words, Text(quoted(outcome.found, 600), style=COLOURS[outcome.state]))
+        if outcome.candidates:
+            table.add_row("", "exists", Text(", ".join(map(harmless, outcome.candidates))))
+    out.print(table)
+
+
+def summary(out: Console, results: list[Judged]) -> None:
+    states = (VERIFIED, REFUTED, UNVERIFIED, "")
+    counts = {state: sum(result.state == state for result in results) for state in states}
+    words = [f"{counts[state]} {state or 'without a contract'}" for state in counts if counts[state]]
+    plural = "" if len(results) == 1 else "s"
+    out.print(Text(f"{len(results)} payload{plural}: {', '.join(words)}", style="bold"))
+
+
+def plain(result: Judged) -> dict[str, Any]:
+    judgement = result.judgement
+    call = judgement.call if judgement else None
+    found: dict[str, Any] = {"payload": result.name, "verdict": result.state or None}
+    if judgement is None:
+        return {**found, "trouble": result.trouble}
+    if call:
+        found |= {"harness": call.harness, "event": call.event, "tool": call.tool, "call_id": call.call_id}
+    found["contracts"] = [
+        {
+            "id": verdict.contract, "source": verdict.source, "verdict": verdict.state, "outcome": verdict.outcome,
+            "mode": verdict.mode, "subject": verdict.subject, "seconds": round(verdict.seconds, 4),
+            "checks": [
+                {
+                    "check": each.check, "verdict": each.state, "cause": each.cause or None,
+                    "expected": quoted(each.expected, 2000), "found": quoted(each.found, 2000),
+                    "candidates": list(each.candidates),
+                    "seconds": round(each.seconds, 4),
+                }
+                for each in verdict.outcomes
+            ],
+        }
+        for verdict in judgement.verdicts
+    ]  # fmt: skip
+    found["correction"] = judgement.correction.text if judgement.correction else None
+    found["replaces_output"] = judgement.correction.replace if judgement.correction else None
+    return found
+
+
+def json_(results: list[Judged]) -> str:
+    return json.dumps([plain(result) for result in results], indent=2, ensure_ascii=True) + "\n"
+
+
+def junit(results: list[Judged]) -> str:
+    """One test case for every contract that was judged, a skipped one for a payload that none applied to."""
+    found = []
+    for result in results:
+        group = os.path.basename(result.name) if result.name != "-" else "standard input"
+        for name, kind, words, seconds in cases(result):
+            found.append(Case(group, name, kind, words, {"time": f"{seconds:.4f}"}))
+    return suite("truecall verify", found)
+
+
+def cases(result: Judged) -> list[tuple[str, str, str, float]]:
+    """(name, "" | failure | error | skipped, words, seconds) of each test case of a payload."""
+    judgement = result.judgement
+    if judgement is None:
+        return [("payload", "error", harmless(result.trouble), 0.0)]
+    if not judgement.verdicts:
+        return [("no contract applies", "skipped", "no contract applies to this payload", 0.0)]
+    found = []
+    for verdict in judgement.verdicts:
+        kind = {REFUTED: "failure", UNVERIFIED: "error"}.get(verdict.state, "")
+        words = "\n".join(
+            f"{each.check}: expected {quoted(each.expected, 600)}; found {quoted(each.found, 600)}"
+            for each in verdict.outcomes
+            if each.state == verdict.state
+        )
+        name = f"{verdict.contract} [{harmless(verdict.subject)}]" if verdict.subject else verdict.contract
+        found.append((name, kind, words if kind else "", verdict.seconds))
+    return found
+
+
+FORMS = {"text": text, "json": json_, "junit": junit}

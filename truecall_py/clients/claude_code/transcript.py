@@ -1,0 +1,199 @@
+"""Transcripts of Claude Code, as seen with 2.1.197 and 2.1.332: a line for each block, `tool_use` and `tool_result`
+with the tool's own object beside it; sub-agents in files of their own (`subagents/agent-*.jsonl`, without that
+object) or, before, in the same file (`isSidechain`). Makes payloads of them, and reads no payload."""
+
+from __future__ import annotations
+
+from truecall_py.clients.claude_code import hook as harness
+from truecall_py.clients.transcripts import NO_ANSWER, REPLACED, Lines, Made, Said
+from truecall_py.contracts.facts import text
+from truecall_py.core.errors import PayloadError
+from truecall_py.core.record import record
+from truecall_py.core.types import ABSENT, ToolCall
+from truecall_py.messages.corrections import HEADS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+NAME = harness.NAME
+MANY = 10_000  # calls without an answer that are waited for
+# Lines that tell of no call and of no message.
+OTHERS = frozenset((
+    "queue-operation", "attachment", "atis-latch", "api-request-shape", "api-request-blob", "api-request",
+    "tools-used", "last-prompt", "cost-state", "mode", "permission-mode", "summary", "system", "progress",
+    "file-history-snapshot", "custom-title", "agent-name", "pr-link",
+))  # fmt: skip
+
+
+def fits(plain: dict[str, Any]) -> bool:
+    """Whether a line is one of Claude Code's."""
+    kind = plain.get("type")
+    return kind in OTHERS or (kind in ("user", "assistant") and "sessionId" in plain and not parts(plain))
+
+
+def parts(plain: dict[str, Any]) -> bool:
+    """Whether it is a line of Qwen Code, whose messages have parts."""
+    message = plain.get("message")
+    return isinstance(message, dict) and "parts" in message
+
+
+@record(frozen=True)
+class Asked:
+    """A call that waits for its answer: `about` is what every payload of it holds, `cwd` the folder it began in."""
+
+    line: int
+    about: dict[str, Any]
+    cwd: str | None
+
+
+class Turn:
+    """One agent's turn so far: `message` is its last one, None while a call came after it."""
+
+    def __init__(self, number: str) -> None:
+        self.number, self.line = number, 0
+        self.message: str | None = None
+        self.id: object = None
+        self.whole = True
+        self.about: dict[str, Any] = {}
+
+
+class Reader:
+    """Reads the lines of one transcript, one after the other."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+        self.asked: dict[str, Asked] = {}
+        self.turns: dict[str, Turn] = {}
+
+    def line(self, plain: dict[str, Any]) -> Iterator[Made | Said]:
+        kind = plain.get("type")
+        if kind not in ("user", "assistant"):
+            if kind not in OTHERS:
+                self.lines.stranger(kind)
+            return
+        message = plain.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(content, (str, list)):
+            self.lines.damage(f"a line of the {kind} without a message")
+            return
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        blocks = [each for each in blocks if isinstance(each, dict)]
+        agent = str(plain.get("agentId") or ("sidechain" if plain.get("isSidechain") is True else ""))
+        if kind == "assistant":
+            yield from self.spoke(plain, agent, blocks)
+        else:
+            yield from self.heard(plain, agent, blocks)
+
+    def spoke(self, plain: dict[str, Any], agent: str, blocks: list[dict[str, Any]]) -> Iterator[Made | Said]:
+        """A line of the model's: what it says, and which calls it makes."""
+        turn = self.turns.setdefault(agent, Turn(""))
+        for block in blocks:
+            if block.get("type") == "tool_use":
+                turn.message = None
+                yield from self.asks(plain, agent, turn, block)
+            elif block.get("type") == "text" and isinstance(block.get("text"), str):
+                one = plain["message"].get("id")
+                before = f"{turn.message}\n" if turn.message and one and one == turn.id else ""
+                turn.message, turn.id, turn.line = before + block["text"], one, self.lines.number
+                turn.about = shared(plain, agent, turn.number)
+
+    def asks(self, plain: dict[str, Any], agent: str, turn: Turn, block: dict[str, Any]) -> Iterator[Made | Said]:
+        name = str(block.get("id") or "")
+        about = {**shared(plain, agent, turn.number), "tool_name": block.get("name"),
+                 "tool_input": block.get("input", {}), "tool_use_id": name}  # fmt: skip
+        cwd = plain.get("cwd")
+        if name in self.asked:
+            self.lines.damage(f"the call {name[:60]} is made twice")
+        self.asked[name] = Asked(self.lines.number, about, cwd if isinstance(cwd, str) else None)
+        if len(self.asked) > MANY:
+            yield from self.unanswered(next(iter(self.asked)))
+
+    def heard(self, plain: dict[str, Any], agent: str, blocks: list[dict[str, Any]]) -> Iterator[Made | Said]:
+        """A line of the user's: a prompt, which ends the turn before it, or the answers to calls."""
+        results = [each for each in blocks if each.get("type") == "tool_result"]
+        if not results:
+            yield from self.closed(agent)
+            old = self.turns.get(agent)
+            number = str(plain.get("promptId") or plain.get("uuid") or "")
+            if old is None or old.number != number:
+                self.turns[agent] = Turn(number)
+        for block in results:
+            name = str(block.get("tool_use_id") or "")
+            asked = self.asked.pop(name, None)
+            if asked is None:
+                self.lines.damage(f"an answer to the call {name[:60]}, which is not in this transcript")
+                self.turns.setdefault(agent, Turn("")).whole = False
+                continue
+            own = plain.get("toolUseResult", ABSENT) if len(results) == 1 else ABSENT
+            yield from self.made(asked, plain, block, own)
+
+    def made(self, asked: Asked, plain: dict[str, Any], block: dict[str, Any], own: Any) -> Iterator[Made]:
+        """The call with its answer, as a hook would have been told of it."""
+        content = block.get("content")
+        about = {**asked.about, "cwd": plain.get("cwd")}
+        try:
+            if block.get("is_error") is True:
+                found = failed(about, words(content))
+            else:
+                answer = content if own is ABSENT else own
+                found = harness.parse({**about, "hook_event_name": "PostToolUse", "tool_response": answer})
+        except PayloadError as error:
+            self.lines.damage(error.what, asked.line)
+            return
+        if found is None:
+            return
+        start = asked.cwd if found.start_cwd is None else found.start_cwd
+        found = ToolCall(**{**found.__dict__, "start_cwd": start, "turn": str(asked.about["prompt_id"])})
+        said = text(found) or ""
+        yield Made(self.lines.number, found, REPLACED if said.startswith(HEADS) else "")
+
+    def unanswered(self, name: str) -> Iterator[Made]:
+        asked = self.asked.pop(name)
+        try:
+            call = harness.announced({**asked.about, "cwd": asked.cwd, "hook_event_name": harness.BEFORE})
+        except PayloadError as error:
+            self.lines.damage(error.what, asked.line)
+            return
+        if call is not None:
+            yield Made(asked.line, call, NO_ANSWER)
+
+    def closed(self, agent: str) -> Iterator[Said]:
+        """The end of a turn, if its agent said something last."""
+        turn = self.turns.get(agent)
+        if turn is None or turn.message is None:
+            return
+        message, turn.message = turn.message, None
+        event = "SubagentStop" if agent else "Stop"
+        stop = harness.stopping({**turn.about, "hook_event_name": event, "last_assistant_message": message})
+        if stop is not None:
+            waits = any(each.about.get("agent_id", "") == agent for each in self.asked.values())
+            yield Said(turn.line, stop, turn.whole and not waits)
+
+    def end(self) -> Iterator[Made | Said]:
+        for agent in list(self.turns):
+            yield from self.closed(agent)
+        for name in list(self.asked):
+            yield from self.unanswered(name)
+
+
+def shared(plain: dict[str, Any], agent: str, turn: str) -> dict[str, Any]:
+    """What all payloads of one agent's turn hold."""
+    about = {"session_id": plain.get("sessionId"), "cwd": plain.get("cwd"), "prompt_id": turn}
+    return {**about, "agent_id": agent} if agent else about
+
+
+def failed(about: dict[str, Any], said: str) -> ToolCall | None:
+    """A call that the client, or the tool itself, says has failed."""
+    if said.startswith(harness.REFUSED):
+        batch = {**about, "hook_event_name": "PostToolBatch", "tool_calls": [{**about, "tool_response": said}]}
+        return next(iter(harness.refused(batch)), None)
+    return harness.parse({**about, "hook_event_name": "PostToolUseFailure", "error": said})
+
+
+def words(content: Any) -> str:
+    """The text that the model read as an answer."""
+    if isinstance(content, list):
+        return "\n".join(str(each.get("text", "")) for each in content if isinstance(each, dict))
+    return content if isinstance(content, str) else ""

@@ -1,0 +1,181 @@
+"""Codex CLI: how its hook payloads are read and how it is answered. Seen with the real client (0.171.0).
+
+One unknown key, an empty reason or a lone surrogate, and Codex drops the whole answer in silence: `render`
+writes the exact keys and nothing else.
+"""
+
+from __future__ import annotations
+
+from truecall_py.clients import apply_patch as patch
+from truecall_py.clients import payload as content
+from truecall_py.clients.payload import folder_of, read, unanswered
+from truecall_py.clients.registration import Registration
+from truecall_py.core.errors import PayloadError
+from truecall_py.core.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.core.types import Correction, File, Stop
+
+NAME = "codex"
+PROJECT_ENV = ""  # its hooks run in the session's own folder
+HANDLED = ("PostToolUse",)
+BEFORE = "PreToolUse"
+KNOWN = frozenset((
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop", "SubagentStart", "SubagentStop",
+    "PreCompact", "PostCompact", "SessionEnd", "Interrupt",
+))  # fmt: skip
+KINDS = {"Bash": "shell", "view_image": "read", "list_mcp_resources": "read", "read_mcp_resource": "read"}
+STATIC = {"PostToolUse": "context", "PreToolUse": "guard", "Stop": "stop", "SubagentStop": "stop"}
+REGISTRATION = Registration(
+    client="Codex",
+    events=("PostToolUse", "PreToolUse", "PermissionRequest", "Stop", "SubagentStop"),
+    slow=(("Stop", 660), ("SubagentStop", 660)),
+    home=("CODEX_HOME", "", ".codex"),
+    user="hooks.json",
+    project=".codex/hooks.json",
+    example="install/codex.json",
+    # Each of these was seen to void the whole file in silence.
+    keys=("description", "hooks"),
+    types=("command", "mcp_tool", "prompt", "agent"),
+)
+
+
+def kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
+    if tool == "apply_patch":
+        return patch.kinds(changed)
+    if tool.startswith("mcp__"):
+        return frozenset(("mcp",))
+    if tool.startswith("collaboration") or tool in ("spawn_agent", "wait_agent", "send_input"):
+        return frozenset(("agent",))
+    return frozenset((KINDS.get(tool, "other"),))
+
+
+def parse(payload: dict[str, Any]) -> ToolCall | None:
+    """The call that a payload tells of; None for an event that is known and not judged.
+    Raises PayloadError for a shape the client does not send."""
+    event = payload.get("hook_event_name")
+    if event in KNOWN:
+        return None
+    if event not in HANDLED:
+        raise PayloadError(f"the event {str(event)[:60]!r} is not one that Codex is known to send")
+    tool, args = payload.get("tool_name"), payload.get("tool_input", {})
+    if not isinstance(tool, str) or not tool:
+        raise PayloadError(f"the {event} payload names no tool_name")
+    if not isinstance(args, dict):
+        raise PayloadError(f"tool_input of {tool[:60]} is not an object")
+    cwd = folder_of(payload.get("cwd"))
+    answer = payload.get("tool_response", payload.get("tool_output", ABSENT))
+    result, text, is_error = read(answer)
+    changed: tuple[File, ...] = ()
+    if tool == "apply_patch" and isinstance(args.get("command"), str):
+        changed = patch.files(args["command"], cwd)
+    what = kinds(tool, changed)
+    transcript = payload.get("transcript_path")
+    shell = "shell" in what
+    return ToolCall(
+        harness=NAME,
+        event=event,
+        tool=tool,
+        kinds=what,
+        args=(named := neutral(args, changed)),
+        added=tuple(name for name in named if name not in args),
+        files=changed,
+        result=result,
+        is_error=is_error,
+        text=text,
+        # PostToolUse comes after failing commands too; for all else only after success.
+        reported=UNKNOWN if shell else SUCCESS,
+        transcript=transcript if shell and isinstance(transcript, str) else None,
+        cwd=cwd,
+        start_cwd=cwd,
+        session=str(payload.get("session_id", "")),
+        call_id=str(payload.get("tool_use_id", "")),
+        agent=str(payload.get("agent_id", "")),
+        turn=str(payload.get("turn_id", "")),
+        response=answer,
+    )
+
+
+def announced(payload: dict[str, Any]) -> ToolCall | None:
+    """The call that is about to be made; None for any other event."""
+    if payload.get("hook_event_name") != BEFORE:
+        return None
+    call = parse({**payload, "hook_event_name": HANDLED[0]})
+    return None if call is None else unanswered(call, BEFORE)
+
+
+hold = content.hold
+# Not every call that was announced is told of again: how it ended is in the transcript.
+ENDS_UNTOLD = True
+
+
+def stopping(payload: dict[str, Any]) -> Stop | None:
+    """The stop that a payload tells of; None for any other event."""
+    return content.stopping(NAME, payload, "turn_id")
+
+
+def inner(call: ToolCall) -> ToolCall:
+    """The call that the client makes of a command: `apply_patch` with a here-document is a patch to it, applied
+    where the command starts; any other command is itself."""
+    command = call.args.get("command")
+    if "shell" not in call.kinds or not isinstance(command, str) or "apply_patch" not in command:
+        return call
+    begin, end = command.find("*** Begin Patch"), command.rfind("*** End Patch")
+    if begin < 0 or end < begin:
+        return call
+    head = command[:begin].rstrip()
+    folder = call.cwd
+    if head.lstrip().startswith("cd "):
+        where = head.lstrip()[3:].partition("&&")[0].strip().strip("'\"")
+        folder = where if where.startswith("/") else f"{folder}/{where}" if folder else None
+        head = head.partition("&&")[2]
+    if not head.lstrip().startswith(("apply_patch <<", "applypatch <<")):
+        return call
+    text = f"{command[begin:end]}*** End Patch"
+    changed = patch.files(text, folder)
+    told = {"tool": "apply_patch", "kinds": kinds("apply_patch", changed), "files": changed, "start_cwd": folder}
+    return ToolCall(**{**call.__dict__, **told, "args": neutral({"command": text}, changed)})
+
+
+def waits(payload: dict[str, Any]) -> ToolCall | None:
+    """The call that a person is asked about; None for any other event. It has no id of its own."""
+    if payload.get("hook_event_name") != "PermissionRequest" or not isinstance(payload.get("tool_name"), str):
+        return None
+    call = parse({**payload, "hook_event_name": HANDLED[0]})
+    return None if call is None else unanswered(call, "PermissionRequest")
+
+
+def neutral(args: dict[str, Any], changed: tuple[File, ...]) -> dict[str, Any]:
+    """The arguments as sent; a patch of one file gets `path`, and `content` where it adds that file."""
+    if len(changed) != 1:
+        return args
+    named = {**args, "path": changed[0].path}
+    return named if changed[0].content is None else {**named, "content": changed[0].content}
+
+
+def refuse(event: str, reason: str, notices: tuple[str, ...]) -> Reply:
+    """The answer that keeps a call from being made."""
+    from truecall_py.core.fast_json import dumps
+
+    inside = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
+    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
+    return Reply(dumps({**answer, "hookSpecificOutput": inside}))
+
+
+def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:
+    """The answer in the client's dialect: nothing at all when all is well."""
+    from truecall_py.core.fast_json import dumps
+
+    answer: dict[str, Any] = {}
+    if notices:
+        answer["systemMessage"] = "\n".join(notices)
+    if correction is not None:
+        if correction.replace:
+            answer["decision"] = "block"
+            answer["reason"] = correction.text
+        # In code mode a script may swallow the reason; the context always arrives.
+        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": correction.text}
+    return Reply(dumps(answer) if answer else "")

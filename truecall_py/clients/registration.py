@@ -1,0 +1,128 @@
+"""What a harness wants to be told of a hook: the declared data of a registration, and how the entry and the
+command line in it are written and recognised. Never reads or writes a file; imported on the hot path by the
+harness modules, so it imports nothing but records."""
+
+from __future__ import annotations
+
+from truecall_py.core.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+# How the client's file is made: its settings, in which events hold groups of handlers; the same without
+# groups; a program; a program of which there is a template in hooks/.
+GROUPS, FLAT, SCRIPT, PLUGIN = "groups", "flat", "script", "plugin"
+VARIABLE = "TRUECALL_PYTHON="
+MARK = "Written by `truecall install"
+COMMENTS, BOM = "comments", "a byte order mark"
+
+
+@record(frozen=True)
+class Registration:
+    """One client's registration. `home` is (the environment variable that moves the client's own folder, the
+    path below it, the path below the home folder); `user` is a file in there, `project` one below the
+    project's folder."""
+
+    client: str
+    events: tuple[str, ...]
+    home: tuple[str, str, str]
+    user: str
+    project: str
+    example: str  # the file in install/ that a person pastes from
+    form: str = GROUPS
+    command: str = "command"
+    timeout: tuple[str, int] = ("timeout", 30)  # the client's own name and unit; the hook's deadline is 20 s
+    slow: tuple[tuple[str, int], ...] = ()  # time-outs of events at which the hook works longer (types.AT_STOP)
+    status: str = ""  # replaces the command line in what the model reads
+    frame: tuple[tuple[str, Any], ...] = ()  # what a new file holds beside the hooks
+    reads: tuple[str, ...] = ()  # what it accepts beyond strict JSON; anything else voids the whole file
+    keys: tuple[str, ...] = ()  # the only top-level keys it accepts, where others void the file
+    types: tuple[str, ...] = ()  # the handler types it accepts, where a bad handler voids the file
+    off: tuple[tuple[str, bool], ...] = ()  # switches in the same file: with this value no hook runs
+    twice: bool = True  # runs the same command twice where two files register it
+    adds: tuple[str, ...] = ()  # keys that the client itself writes into a new file
+    here: bool = False  # takes the variable of `home`, set and empty, for the current folder
+    expands: bool = False  # the client itself replaces $NAME anywhere in its settings
+    remark: str = ""  # what a person must do besides, project scope
+
+
+def quoted(text: str) -> str:
+    """One word of a POSIX shell, whatever the letters."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def line(harness: str, event: str, python: str, launcher: str, state: str) -> str:
+    """The command line that a client runs. No version in it: a trusted command stays the same."""
+    return f"{VARIABLE}{quoted(python)} {quoted(launcher)} {harness} {event} --state {quoted(state)}"
+
+
+def words(command: object) -> list[str]:
+    """The words of a command line of ours, after the interpreter: [launcher, harness, event, ...]; empty for
+    anybody else's. Ours is told by what no upgrade and no move changes."""
+    if not isinstance(command, str) or not command.lstrip().startswith(VARIABLE) or "run.sh" not in command:
+        return []
+    import shlex
+
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        found = list(lexer)[1:]
+    except ValueError:
+        return []
+    # Where a person joined a command of their own to ours, the line is theirs and is left to them.
+    if any(word and not word.strip("();<>|&") for word in found):
+        return []
+    return found if found and found[0].rpartition("/")[2] == "run.sh" else []
+
+
+def by_hand(command: object, harness: str) -> bool:
+    """Whether a command starts the launcher for this harness without what `install` writes before it."""
+    if not isinstance(command, str) or words(command):
+        return False
+    return any(f"/hooks/run.sh{end} {harness} " in command for end in ("", "'", '"'))
+
+
+def patience(about: Registration, event: str) -> int:
+    """The time-out of an event, in the client's own unit."""
+    return dict(about.slow).get(event, about.timeout[1])
+
+
+def entry(about: Registration, command: str, event: str) -> dict[str, Any]:
+    """The one item below an event: a group with one handler, or the handler itself. Without a matcher, which
+    misses nothing in every client."""
+    handler: dict[str, Any] = {"type": "command", about.command: command, about.timeout[0]: patience(about, event)}
+    if about.status:
+        handler["statusMessage"] = about.status
+    return handler if about.form == FLAT else {"hooks": [handler]}
+
+
+def fragment(about: Registration, command_of: Callable[[str], str]) -> dict[str, Any]:
+    """What a new settings file holds."""
+    hooks = {event: [entry(about, command_of(event), event)] for event in about.events}
+    return {**dict(about.frame), "hooks": hooks}
+
+
+def program(about: Registration, harness: str, command_of: Callable[[str], str]) -> str:
+    """The text of the program that a client runs or loads."""
+    import json
+    import os
+
+    from truecall_py.core.paths import hooks
+
+    command = command_of(about.events[0])
+    if about.form == SCRIPT:
+        return f"#!/bin/sh\n# {MARK} {harness}`, taken away by `truecall uninstall {harness}`.\n{command}\n"
+    with open(os.path.join(hooks(), os.path.basename(about.example)), encoding="utf-8") as file:
+        return file.read().replace('"@COMMAND@"', json.dumps(command))
+
+
+def text(about: Registration, harness: str, command_of: Callable[[str], str]) -> str:
+    """The whole of a file that holds this registration and nothing else: what a person pastes from."""
+    if about.form in (SCRIPT, PLUGIN):
+        return program(about, harness, command_of)
+    import json
+
+    return json.dumps(fragment(about, command_of), indent=2, ensure_ascii=False) + "\n"

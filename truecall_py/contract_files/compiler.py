@@ -1,0 +1,185 @@
+"""A checked contract file becomes plain data that the engine reads without looking twice: defaults filled in,
+lists where one or a list is allowed, matchers as maps, durations in seconds. Never reports anything."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.checks import module
+from truecall_py.contract_files import fields as contract_fields
+from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.lint.rules import SHELLS, seconds
+from truecall_py.contracts import matchers, template
+from truecall_py.contracts import model as contract
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from truecall_py.contracts.field import Field
+
+LISTS = ("texts", "patterns", "names", "choices", "statuses", "counts", "use", "checks")
+INTERPRETERS = (*SHELLS, "python", "node", "ruby", "perl", "php", "deno", "bun", "Rscript", "osascript")
+# The code stands in the next word or is a module; or the file is only looked at, and is no code of ours.
+NO_SCRIPT = ("-m", "-p", "-r", "--eval", "--print", "-n", "-l", "--check", "--syntax-check")
+OPERATORS = {field.name: field for field in matchers.FIELDS}
+
+
+def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, Any]:
+    """The compiled form of one contract that has no error; `mode` is what counts if it names none."""
+    plain: dict[str, Any] = {"id": entry["id"], "line": line, "when": {}}
+    for field in contract_fields.FIELDS:
+        given = entry.get(field.name, field.default)
+        if given is not None:
+            plain[field.name] = compiled(field, given)
+    plain["mode"] = entry.get("mode", mode)
+    plain.setdefault("post", [])
+    plain.pop("examples", None)
+    if any(looks_before(item, plain) for item in plain["post"]):
+        plain["before"] = True
+    for item in plain.get("pre", ()):
+        beforehand(item)
+    named = template.names([plain["post"], plain.get("pre", []), plain.get("receipt")])
+    roots = {name.partition(".")[0] for name in named}
+    if "file" in roots or any(name.partition(".")[0] == "file" for name in plain["when"]):
+        plain["per_file"] = True
+    if "match" in roots:
+        plain["captures"] = True
+    return plain
+
+
+def ways(contracts: Sequence[dict[str, Any]]) -> None:
+    """Names the tools of contracts that grant the same as alternatives of one that names none itself."""
+    for plain in contracts:
+        if plain.get("grants") and not plain.get("alternatives"):
+            own = plain.get("tool", ())
+            found = [
+                tool for other in contracts if other.get("grants") == plain["grants"]
+                for tool in other.get("tool", ()) if tool not in own and "*" not in tool and "?" not in tool
+            ]  # fmt: skip
+            if found:
+                plain["alternatives"] = list(dict.fromkeys(found))
+
+
+def looks_before(item: dict[str, Any], plain: dict[str, Any]) -> bool:
+    """Whether a compiled check needs a look before the call: to be told at all, or to tell whether the call
+    brought it about."""
+    name, params = item["check"], item["params"]
+    if name in contract.COMBINATORS:
+        return any(looks_before(each, plain) for each in (params if isinstance(params, list) else [params]))
+    check = module(name)
+    if not hasattr(check, "before"):
+        return False
+    return plain.get("vacuous") != "ok" or bool(getattr(check, "needs_before", lambda _: False)(params))
+
+
+def beforehand(item: dict[str, Any]) -> None:
+    """Fills in what a compiled check of `pre` means: `schema` is about the arguments, that nothing is there needs no
+    proof that something was, and what lies inside may still be to come."""
+    name, params = item["check"], item["params"]
+    if name in contract.COMBINATORS:
+        for each in params if isinstance(params, list) else [params]:
+            beforehand(each)
+        return
+    if name == "schema":
+        params.setdefault("of", "args")
+    if name == "inside":
+        params.setdefault("missing", "allowed")
+    if any(field.name == "vacuous" for field in module(name).FIELDS):
+        params.setdefault("vacuous", "ok")
+
+
+def compiled(field: Field, value: Any) -> Any:
+    kind = field.kind
+    if kind in ("duration", "period"):
+        return seconds(value)
+    if kind == "receipt":
+        return compile_params(contract_fields.RECEIPT_FIELDS, value)
+    if kind == "source":
+        return compile_check(value)
+    if kind in LISTS:
+        value = value if isinstance(value, list) else [value]
+    if kind == "checks":
+        return [compile_check(item) for item in value]
+    if kind in ("matcher", "operand"):
+        return matcher(value)
+    if kind == "matchers":
+        return {name: matcher(item) for name, item in value.items()}
+    if kind == "count":
+        return int(value)  # 3.0 is a whole number to JSON Schema
+    if kind == "counts":
+        return [int(item) for item in value]
+    return value
+
+
+def compile_check(item: dict[str, Any]) -> dict[str, Any]:
+    ((name, params),) = item.items()
+    if name == "not":
+        return {"check": name, "params": compile_check(params)}
+    if name in contract.COMBINATORS:
+        return {"check": name, "params": [compile_check(each) for each in params]}
+    return {"check": name, "params": compile_params(module(name).FIELDS, params)}
+
+
+def compile_params(fields: Sequence[Field], params: dict[str, Any]) -> dict[str, Any]:
+    """null is a value where it is written (`equals: null`), and no default."""
+    found = {}
+    for field in fields:
+        if field.name in params:
+            found[field.name] = compiled(field, params[field.name])
+        elif field.default is not None:
+            found[field.name] = compiled(field, field.default)
+    return found
+
+
+def matcher(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {"equals": value}
+    return {name: compiled(OPERATORS[name], item) for name, item in value.items()}
+
+
+def code_files(entry: dict[str, Any]) -> list[str]:
+    """The code that a contract names, as written, but for a leading {{project}}/: what trust pins beside the
+    contract itself where it lies in the project, and lists where not (programs on PATH)."""
+    found: list[str] = []
+    for check in sites.checks_of(entry):
+        for field in module(check.name).FIELDS:
+            value = check.params.get(field.name)
+            if field.kind == "argv" and value:
+                found += programs(value)
+            elif field.kind == "json-schema" and isinstance(value, str):
+                found.append(as_file(value))
+            elif (check.name, field.name) == ("custom", "python") and value:
+                found.append(as_file(value.rpartition(":")[0]))
+    names = dict.fromkeys(map(in_project, found))
+    return [name for name in names if name and template.OPEN not in name]
+
+
+def in_project(name: str) -> str:
+    """A name without a leading {{project}}/: what is left is a path, and relative to the contract's folder."""
+    rest = name.removeprefix("{{project}}/")
+    return rest if rest == name else as_file(rest)
+
+
+def as_file(name: str) -> str:
+    """A file's name, told from a program's: a bare program is looked up on PATH and never in the project."""
+    return name if "/" in name or not name else f"./{name}"
+
+
+def programs(argv: list[str]) -> list[str]:
+    """argv[0], what `env` starts, and the script after an interpreter."""
+    at = 0
+    while os.path.basename(argv[at]) == "env" and at + 1 < len(argv):
+        at += 1
+        while at + 1 < len(argv) and (argv[at].startswith("-") or "=" in argv[at]):
+            at += 1
+    found = [argv[0], argv[at]]
+    if os.path.basename(argv[at]).rstrip("0123456789.") not in INTERPRETERS:
+        return found
+    for word in argv[at + 1 :]:
+        if word in NO_SCRIPT or (word.startswith("-") and not word.startswith("--") and word[-1:] in "ce"):
+            break
+        if word != "run" and not word.startswith("-"):
+            return [*found, as_file(word)]
+    return found

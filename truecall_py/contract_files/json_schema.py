@@ -1,0 +1,334 @@
+"""The JSON Schema of a contract file, built from the declared fields; what `truecall schema` prints and the
+loader validates with. The only place that says what a field's kind accepts. Never looks at a file."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from truecall_py import checks
+from truecall_py.contract_files import fields as contract_fields
+from truecall_py.contract_files import json_schema_receipts as provenance
+from truecall_py.contracts import matchers
+from truecall_py.contracts import model as contract
+from truecall_py.policy import retry_budgets as budgets
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+    from typing import Any
+
+    from truecall_py.contracts.field import Field
+
+    Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+# `$` alone would let a line break through in Python's re; in ECMAScript the second half says nothing new.
+END = r"$(?!\n)"
+TEMPLATE = r"\{\{"
+
+TEXT: Schema = {"type": "string"}
+WORD: Schema = {"type": "string", "minLength": 1}
+# A name of a key path: letters, "quoted" ones, templates; in brackets it may hold dots.
+PIECE = r'(?:"(?:[^"\\]|\\.)*"|\{\{[^{}]*\}\}|[^.\[\]"{}])+'
+BRACKET = r'\[(?:\*|(?:"(?:[^"\\]|\\.)*"|\{\{[^{}]*\}\}|[^\[\]"{}])+)\]'
+COUNT: Schema = {"type": "integer", "minimum": 0}
+STATUS: Schema = {
+    "if": {"type": "string"},
+    "then": {"pattern": "^[1-5]xx" + END},
+    "else": {"type": "integer", "minimum": 100, "maximum": 599},
+}
+MATCHER: Schema = {"if": {"type": "object"}, "then": {"$ref": "#/$defs/matcher"}}
+
+
+def retries(most: int) -> Schema:
+    """A number of retries, or a range of them."""
+    one = {"type": "integer", "minimum": 0, "maximum": most}
+    return {"if": {"type": "array"}, "then": {"minItems": 2, "maxItems": 2, "items": one}, "else": one}
+
+
+def one_or_list(item: Schema, unique: bool = False) -> Schema:
+    """if/then/else instead of anyOf: an error inside then names the one thing that is wrong."""
+    many: Schema = {"minItems": 1, "items": item}
+    if unique:
+        many["uniqueItems"] = True
+    return {"if": {"type": "array"}, "then": many, "else": item}
+
+
+# What an example may say of its world, of a page that is served in it, and of itself.
+TREE: Schema = {"type": "object", "propertyNames": {"minLength": 1}, "additionalProperties": TEXT, "x-kind": "map"}
+OCTAL: Schema = {"type": "string", "pattern": "^0?[0-7]{3,4}" + END}
+PAGE: Schema = {
+    "type": "array",
+    "minItems": 3,
+    "maxItems": 3,
+    "prefixItems": [{"type": "integer", "minimum": 100, "maximum": 599}, {"type": "object"}, TEXT],
+}
+SMALL_WORLD: Schema = {
+    "type": "object",
+    "x-kind": "a world",
+    "additionalProperties": False,
+    "properties": {
+        "files": {**TREE, "description": "Path and text of each file."},
+        "bytes": {**TREE, "description": "Path and hexadecimal bytes of each file that is no text."},
+        "links": {**TREE, "description": "Path and target of each symbolic link."},
+        "modes": {
+            "type": "object",
+            "additionalProperties": {**OCTAL, "x-kind": "octal"},
+            "description": 'Path and permission bits, e.g. "0755".',
+        },
+        "folders": {"type": "array", "items": WORD, "description": "Folders, also empty ones."},
+        "gone": {"type": "array", "items": WORD, "description": "What is removed again (from what `before` built)."},
+        "repository": {"type": "boolean", "description": "true: a git repository with one commit of all that."},
+        "setup": {**one_or_list(TEXT), "description": "Lines of sh, run in the world's folder."},
+        "serve": {
+            "type": "object",
+            "propertyNames": {"minLength": 1},
+            "additionalProperties": PAGE,
+            "description": "Path and [status, headers, body] of pages, at which the contract's URLs are asked.",
+        },
+    },
+}
+EXAMPLE: Schema = {
+    "type": "object",
+    "x-kind": "an example",
+    "additionalProperties": False,
+    "required": ["title", "payload", "verdict"],
+    "properties": {
+        "title": {**WORD, "description": "What the example shows."},
+        "harness": {**WORD, "description": "Who sends the payload; claude-code if its keys say no other."},
+        "payload": {"type": "object", "description": "The call as its harness sends it; common keys are added."},
+        "before": {**SMALL_WORLD, "description": "The world as it is looked at before the call."},
+        "world": {**SMALL_WORLD, "description": "What is there after the call, on top of `before`."},
+        "verified": {**one_or_list(WORD), "description": "Effects verified before (for `requires`); default: none."},
+        "verdict": {
+            "enum": ["verified", "refuted", "unverified", "none"],
+            "description": "What must come of it; none: the contract does not apply. Of a guard "
+            "(PreToolUse, or a contract without post): refuted, it is refused; verified, it is not.",
+        },
+    },
+}
+# What each kind of field accepts, and the words for it in a message. `choice` and `choices` get their enum
+# from the field.
+ACCEPTED: dict[str, tuple[Schema, str]] = {
+    "text": (TEXT, "text"),
+    "texts": (one_or_list(WORD), "text or a list of texts"),
+    "path": (WORD, "a path"),
+    "glob": (WORD, "a path in which * is any name, ? any character and ** any folders"),
+    "key": (
+        {"type": "string", "pattern": f"^(?:{PIECE}|{BRACKET})(?:\\.{PIECE}|{BRACKET})*{END}"},
+        'where in a file, e.g. server.port, items[0], items[name=web].port, items[*] or "a.b".c',
+    ),
+    "mode": (
+        {"type": "string", "pattern": "^(kept|0?[0-7]{3,4})" + END},
+        'permission bits as text, e.g. "0755", or kept',
+    ),
+    "url": ({**WORD, "pattern": "^(https?://|" + TEMPLATE + ")"}, "a URL with http:// or https://"),
+    "pattern": (WORD, "a regular expression"),
+    "octal": (OCTAL, 'permission bits as text, e.g. "0755"'),
+    "name": (
+        {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]*" + END, "maxLength": 100},
+        "a name of a-z, 0-9 and -",
+    ),
+    "names": (
+        one_or_list({"type": "string", "pattern": "^[a-z0-9][a-z0-9-]*" + END, "maxLength": 100}, unique=True),
+        "a name of a-z, 0-9 and -, or a list of them",
+    ),
+    "duration": (
+        {"type": "string", "pattern": r"^(0|[1-9][0-9]{0,5})(\.[0-9]{1,3})?(ms|s|m)" + END},
+        "a duration with its unit: 250ms, 5s or 2m",
+    ),
+    "count": (COUNT, "a whole number, 0 or more"),
+    "counts": (one_or_list(COUNT), "a whole number, 0 or more, or a list of these"),
+    "number": ({"type": "number"}, "a number"),
+    "boolean": ({"type": "boolean"}, "true or false"),
+    "choice": ({}, "one of the words allowed"),
+    "choices": ({}, "one of the words allowed, or a list of them"),
+    "argv": (
+        {"type": "array", "minItems": 1, "items": TEXT, "prefixItems": [WORD]},
+        "a list of words, never one shell string",
+    ),
+    "map": ({"type": "object", "minProperties": 1, "additionalProperties": TEXT}, "a map of texts"),
+    "matcher": (MATCHER, "a value, or a map of matcher operators"),
+    "matchers": (
+        {
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": {"minLength": 1},
+            "additionalProperties": MATCHER,
+        },
+        "a map from names to what each must be",
+    ),
+    "status": (STATUS, "a status such as 204, or a class such as 2xx"),
+    "statuses": (one_or_list(STATUS), "a status such as 204, a class such as 2xx, or a list of these"),
+    "check": ({"$ref": "#/$defs/check"}, "a map with one key, the check's name"),
+    "checks": (one_or_list({"$ref": "#/$defs/check"}), "a check, or a list of checks"),
+    "json-schema": (
+        {"if": {"type": "string"}, "then": {"minLength": 1}, "else": {"type": ["object", "boolean"]}},
+        "a JSON Schema, or the path of a file that holds one",
+    ),
+    "value": ({}, "any value"),
+    "list": ({"type": "array", "minItems": 1}, "a list of values"),
+    "operand": ({"if": {"type": "object"}, "then": {"$ref": "#/$defs/matcher"}, "else": COUNT},
+                "a whole number, or a map of matcher operators"),
+    "contracts": ({"type": "array", "items": {"$ref": "#/$defs/contract"}}, "a list of contracts"),
+    "use": (one_or_list(WORD, unique=True), "a list of packs"),
+    "patterns": (one_or_list(WORD), "a regular expression, or a list of them"),
+    "policy": ({"$ref": "#/$defs/policy"}, "a map of budgets"),
+    "retries": (
+        {"type": "object", "minProperties": 1, "additionalProperties": False,
+         "properties": {**dict.fromkeys(budgets.CLASSES, retries(20)), budgets.TRANSIENT: retries(5)}},
+        "a map from classes of failure to a number of retries, or [fewest, most]",
+    ),
+    "quarantine": (
+        {"type": "object", "minProperties": 1, "additionalProperties": False,
+         "properties": {"after": COUNT, "ticks": COUNT}},
+        "a map with after and ticks",
+    ),
+    **provenance.KINDS,
+    "examples": ({"type": "array", "minItems": 1, "items": EXAMPLE},
+                 "a list of maps with title, payload and verdict"),
+}  # fmt: skip
+
+# Kinds whose values are not text: where a template may stand for one, a text that holds a template may.
+NOT_TEXT = ("count", "number", "boolean", "list", "operand")
+
+
+def of_field(field: Field) -> Schema:
+    """What a declared field accepts."""
+    kind = field.kind
+    fragment = ACCEPTED[kind][0]
+    if field.choices:
+        # A version is written as a number, and declared, as every choice is, as text.
+        allowed = [int(choice) if choice.isdigit() else choice for choice in field.choices]
+        fragment = {"enum": allowed}
+        if kind == "choices":
+            fragment = one_or_list(fragment, unique=True)
+    if field.templated and kind in NOT_TEXT:
+        fragment = {"if": {"type": "string"}, "then": {"pattern": TEMPLATE}, "else": fragment}
+    described: Schema = {"description": field.help, **marked(fragment, kind)}
+    if field.default is not None:
+        described["default"] = field.default
+    return described
+
+
+def marked(fragment: Schema, kind: str) -> Schema:
+    """`fragment` with its kind noted wherever an error can come from, for the message."""
+    if "$ref" in fragment:
+        return fragment
+    copy: Schema = {**fragment, "x-kind": kind}
+    for name in ("then", "else", "items", "additionalProperties", "propertyNames"):
+        if isinstance(copy.get(name), dict):
+            copy[name] = marked(copy[name], kind)
+    if "prefixItems" in copy:
+        copy["prefixItems"] = [marked(item, kind) for item in copy["prefixItems"]]
+    return copy
+
+
+def map_of(fields: Iterable[Field], title: str) -> Schema:
+    fields = tuple(fields)
+    schema: Schema = {
+        "title": title,
+        "type": "object",
+        "properties": {field.name: of_field(field) for field in fields},
+        "additionalProperties": False,
+        "x-kind": title,
+    }
+    required = [field.name for field in fields if field.required]
+    if required:
+        schema["required"] = required
+    return schema
+
+
+def needs(names: Iterable[str], fields: Iterable[Field]) -> Schema:
+    """At least one of the keys must be there."""
+    names = list(names)
+    return {
+        "anyOf": [{"required": [name]} for name in names],
+        "x-needs": names,
+        "x-known": [field.name for field in fields],
+    }
+
+
+def of_check(module: ModuleType) -> Schema:
+    schema = {**map_of(module.FIELDS, module.NAME), "description": module.SUMMARY}
+    if module.ASSERTS:
+        schema["allOf"] = [needs(module.ASSERTS, module.FIELDS)]
+    return schema
+
+
+COMBINED: dict[str, tuple[Schema, str]] = {
+    "all_of": (
+        {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/check"}},
+        "Every check in the list holds.",
+    ),
+    "any_of": (
+        {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/check"}},
+        "One check in the list holds.",
+    ),
+    "not": ({"$ref": "#/$defs/check"}, "The check does not hold."),
+}
+
+
+def check_names() -> list[str]:
+    """Every key that a check's map may have."""
+    return [*checks.NAMES, *contract.COMBINATORS]
+
+
+def any_check() -> Schema:
+    properties: Schema = {
+        name: {"$ref": f"#/$defs/{name}", "description": checks.module(name).SUMMARY} for name in checks.NAMES
+    }
+    for name in contract.COMBINATORS:
+        fragment, words = COMBINED[name]
+        properties[name] = {
+            "description": words,
+            **fragment,
+            "x-kind": "checks" if name != "not" else "check",
+        }
+    return {
+        "title": "check",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
+        "x-kind": "check",
+    }
+
+
+def of_contract() -> Schema:
+    schema = map_of(contract_fields.FIELDS, "contract")
+    schema["allOf"] = [
+        needs(("tool", "kind", "event"), contract_fields.FIELDS),
+        needs(("post", "pre", "requires", "receipt", "claims", "steps"), contract_fields.FIELDS),
+    ]
+    return schema
+
+
+def schema() -> Schema:
+    """The complete JSON Schema (draft 2020-12) of a contract file."""
+    return {
+        "$schema": DIALECT,
+        **map_of(contract_fields.FILE_FIELDS, "truecall contract file"),
+        "if": {"required": ["use"]},
+        "else": {
+            "required": ["contracts"],
+            "properties": {"contracts": {"minItems": 1, "x-kind": "contracts", "x-needs": ["use"]}},
+        },
+        "$defs": {
+            "contract": of_contract(),
+            "check": any_check(),
+            **provenance.definitions(map_of, needs),
+            "policy": {**map_of(contract_fields.POLICY_FIELDS, "policy"), "minProperties": 1},
+            "matcher": {**map_of(matchers.FIELDS, "matcher"), "minProperties": 1},
+            **{name: of_check(checks.module(name)) for name in checks.NAMES},
+        },
+    }
+
+
+@lru_cache(maxsize=1)
+def shared() -> Schema:
+    """The schema, built once. Nobody may change it."""
+    return schema()

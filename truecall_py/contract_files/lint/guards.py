@@ -1,0 +1,117 @@
+"""What is wrong with a guard: what only the answer to a call tells, asked before the call; effects that nobody
+grants. The same kind of functions as in `rules` and `advice`; judges nothing else."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.yaml_reader import parse
+from truecall_py.contracts.matchers import DELTAS
+from truecall_py.core import paths as places
+from truecall_py.judging.engine import ANSWERED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from truecall_py.contract_files.lint.rules import Subject
+    from truecall_py.contract_files.yaml_reader import Path
+    from truecall_py.core.types import Problem
+
+GUARDS = ("pre", "requires")
+# What these look at there is only once the call has ended, or only beside how it was before.
+AFTERWARDS = {
+    "result": "the answer of the call", "file_changed": "what the call changed", "tests": "what the call ran",
+}  # fmt: skip
+# The same of single fields, and the values with which they ask for it (None: any).
+OF_AFTERWARDS: dict[tuple[str, str], tuple[Any, ...] | None] = {
+    ("schema", "of"): ("result",), ("file_exists", "newer_than"): None, ("file_exists", "not_lost"): None,
+    ("files", "newer_than"): None, ("git", "commit"): None, ("git", "head"): None, ("git", "unmoved"): None,
+    ("git", "pushed"): None, ("process", "since"): None, ("parses", "still"): None,
+}  # fmt: skip
+
+
+def of_pre(path: Path) -> bool:
+    return path[2:3] == ("pre",)
+
+
+def at_the_stop(subject: Subject) -> Iterator[Problem]:
+    """At the stop no call is about to be made; and what a guard does in doubt needs a guard."""
+    for path, entry in subject.entries:
+        given = [name for name in GUARDS if name in entry]
+        for name in given if entry.get("event") == "stop" else ():
+            yield subject.find("TC230", (*path, name), f"`{name}` is asked before a call, and `event: stop` has none",
+                               "make it a contract of its own, with tool or kind", key=True)  # fmt: skip
+        if "on_unverified" in entry and not given:
+            yield subject.find("TC230", (*path, "on_unverified"), "`on_unverified` is for guards, and there is none",
+                               "add `pre` or `requires`", key=True)  # fmt: skip
+
+
+def condition_of_answer(subject: Subject) -> Iterator[Problem]:
+    """Of a guard alone, a condition on the answer would hold for every call."""
+    for path, entry in subject.entries:
+        if "post" in entry or not any(name in entry for name in GUARDS):
+            continue
+        for name in entry.get("when", {}):
+            root = name.partition(".")[0]
+            if root in ANSWERED:
+                words = f"`{root}` is not known before the call, and this contract is asked before it only"
+                yield subject.find("TC231", (*path, "when", name), words, key=True)
+
+
+def template_of_answer(subject: Subject) -> Iterator[Problem]:
+    for path, part in subject.parts():
+        root = part.path.partition(".")[0]
+        if of_pre(path) and root in ANSWERED:
+            yield subject.find("TC232", path, f"`{root}` is not known before the call")
+
+
+def check_of_answer(subject: Subject) -> Iterator[Problem]:
+    for _, check in subject.checks:
+        if not of_pre(check.path):
+            continue
+        if check.name in AFTERWARDS:
+            words = f"`{check.name}` looks at {AFTERWARDS[check.name]}, which is not made yet"
+            yield subject.find("TC233", check.path, words, key=True)
+        for (name, field), values in OF_AFTERWARDS.items():
+            if name == check.name and field in check.params and (values is None or check.params[field] in values):
+                words = f"`{field}` of `{name}` is about what the call did, and it is not made yet"
+                yield subject.find("TC233", (*check.path, field), words, key=True)
+    for site in subject.sites:
+        if site.owner == "matcher" and site.field.name in DELTAS and of_pre(site.path):
+            words = f"`{site.field.name}` compares with the value before the call, and it is not made yet"
+            yield subject.find("TC233", site.path, words, key=True)
+
+
+def granted(subject: Subject) -> set[str]:
+    """The effects that the file's own contracts, and those of its packs, grant."""
+    found = [entry.get("grants") for _, entry in sites.entries(subject.document.data)]
+    use = subject.document.data.get("use", []) if isinstance(subject.document.data, dict) else []
+    for _, name in sites.items(use, ()):
+        try:
+            with open(os.path.join(places.contracts(), f"{name}.yaml"), "rb") as file:
+                found += [entry.get("grants") for _, entry in sites.entries(parse(file.read()).data)]
+        except OSError:
+            continue  # told by TC213
+    return {name for name in found if isinstance(name, str)}
+
+
+def nobody_grants(subject: Subject) -> Iterator[Problem]:
+    for path, entry in subject.entries:
+        if "requires" not in entry:
+            continue
+        known = granted(subject)
+        for place, effect in sites.items(entry["requires"], (*path, "requires")):
+            if effect not in known:
+                yield subject.find("TC320", place, f"no contract of this file or of its packs grants {effect}")
+
+
+BEFORE = (
+    ("TC230", at_the_stop),
+    ("TC231", condition_of_answer),
+    ("TC232", template_of_answer),
+    ("TC233", check_of_answer),
+)
+EFFECTS = (("TC320", nobody_grants),)

@@ -1,0 +1,84 @@
+"""What is wrong with how a contract settles an operation: receipts that can settle nothing, keys and steps that
+belong to none. The same kind of functions as in `rules`; judges nothing else."""
+
+from __future__ import annotations
+
+from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contracts import template
+from truecall_py.judging.engine import ANSWERED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from truecall_py.contract_files.lint.rules import Subject
+    from truecall_py.contract_files.yaml_reader import Path
+    from truecall_py.core.types import Problem
+
+
+def settles(subject: Subject) -> Iterator[Problem]:
+    """A receipt is about a call, and can say that it is done."""
+    for path, entry in subject.entries:
+        receipt = entry.get("receipt")
+        if "key" in entry and receipt is None:
+            yield subject.find("TC220", (*path, "key"), "`key` is the key of an operation, and there is no `receipt`",
+                               "add receipt, or remove key", key=True)  # fmt: skip
+        if not isinstance(receipt, dict):
+            continue
+        here = (*path, "receipt")
+        if entry.get("event") == "stop" or not {"tool", "kind"} & set(entry):
+            yield subject.find("TC220", here, "a receipt is that of a call, and this contract names none",
+                               "name its tool or kind, and leave event out", key=True)  # fmt: skip
+        named = [(place, name) for field in ("match", "key") for place, name in answers(entry, receipt, field, path)]
+        for place, name in named:
+            words = f"{name} is what the tool answers, and that cannot say which operation it was"
+            yield subject.find("TC220", place, words, "use the arguments of the call")
+        when = entry.get("when")
+        for name in sorted(when if isinstance(when, dict) else ()):
+            if str(name).partition(".")[0] in ANSWERED:
+                words = f"{name} is told by the answer, and an operation whose answer is lost was begun as well"
+                yield subject.find("TC220", (*path, "when", name), words, "use what the call itself says", key=True)
+        if "doubts" in entry:
+            words = "an operation of which nobody can tell whether it is done is never passed over in silence"
+            yield subject.find("TC220", (*path, "doubts"), words, "remove doubts", key=True)
+        states = receipt.get("states")
+        if isinstance(states, dict) and "verified" not in states.values():
+            yield subject.find("TC220", (*here, "states"), "no state of the receipt means verified",
+                               "say which state means that it is done: completed: verified", key=True)  # fmt: skip
+
+
+def answers(
+    entry: dict[str, Any], receipt: dict[str, Any], field: str, path: Path
+) -> Iterator[tuple[Path, str]]:
+    """(place, name) of each template in `match` or `key` that names what only the answer to the call tells."""
+    here: Path = (*path, "receipt", field) if field == "match" else (*path, field)
+    for place, text in sites.texts((receipt if field == "match" else entry).get(field), here):
+        yield from ((place, name) for name in sorted(template.names(text)) if name.partition(".")[0] in ANSWERED)
+
+
+def steps(subject: Subject) -> Iterator[Problem]:
+    """The steps of an operation are contracts of the file, judged after calls."""
+    known = {str(entry.get("id")): entry for _, entry in sites.entries(subject.document.data)}
+    for path, entry in subject.entries:
+        if "by" in entry and "steps" not in entry:
+            yield subject.find("TC221", (*path, "by"), "`by` tells instances of `steps` apart, and there are none",
+                               "add steps, or remove by", key=True)  # fmt: skip
+        if "steps" not in entry:
+            continue
+        if entry.get("event") != "stop" or {"tool", "kind", "post", "claims"} & set(entry):
+            words = "`steps` are shown at the stop, in a contract that asks for nothing else"
+            yield subject.find("TC221", (*path, "steps"), words, "write event: stop, and no tool, post or claims",
+                               key=True)  # fmt: skip
+        for place, name in sites.items(entry["steps"], (*path, "steps")):
+            other = known.get(str(name))
+            if other is None or other is entry or other.get("event") == "stop":
+                why = "is no contract of this file" if other is None else "is judged after no call"
+                hint = "name a contract that has a tool or kind"
+                yield subject.find("TC221", place, f"the step {name} {why}", hint)
+
+
+SETTLING = (
+    ("TC220", settles),
+    ("TC221", steps),
+)

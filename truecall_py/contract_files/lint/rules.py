@@ -1,0 +1,343 @@
+"""What is wrong with a contract file beyond its structure: one small function a code. Says what is an error;
+what is only doubtful is `advice`. Never looks at the machine, except for the names of the shipped packs."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+
+from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.lint.codes import problem
+from truecall_py.contract_files.lint.guards import BEFORE
+from truecall_py.contract_files.lint.receipts import SETTLING
+from truecall_py.contract_files.lint.structure import near
+from truecall_py.contract_files.lint.timing import TIMING
+from truecall_py.contracts import template
+from truecall_py.contracts.facts import ROOTS
+from truecall_py.core import paths as places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from truecall_py.contract_files.lint.walk import Check, Site
+    from truecall_py.contract_files.yaml_reader import Document, Path
+    from truecall_py.core.types import Problem
+
+    Rule = Callable[["Subject"], Iterator[Problem]]
+
+# Free text for people; templates are shown as they are.
+FREE = ("description", "remedy", "examples")
+# Names of a call that are no maps, and what a file has.
+PLAIN = (
+    "text", "tool", "kind", "reported", "exit_code", "is_error", "cwd", "start_cwd", "project", "session",
+    "duration",
+)  # fmt: skip
+OF_FILE = ("path", "action", "content", "before")
+SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "ash", "fish")
+# The letters after which an interpreter takes code, and options whose value stands in the next word.
+CODE_FLAGS = {
+    **dict.fromkeys(SHELLS, "c"), "python": "c", "node": "ep", "bun": "ep", "ruby": "e", "perl": "eE", "php": "r",
+}  # fmt: skip
+VALUED = ("-o", "+o", "-O", "-W", "-X", "-r", "--rcfile", "--init-file", "--require", "--import")
+CAPTURE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?:\.\.\.)?\}")
+
+
+class Subject:
+    """One document as the rules see it: what has a structural problem is left out."""
+
+    def __init__(self, document: Document, broken: set[Path]) -> None:
+        self.document = document
+        bad = broken | document.doubtful | document.empty
+        roots = {path[:length] for path in bad for length in range(len(path) + 1)}
+        self.sites: list[Site] = [site for site in sites.in_file(document.data) if site.path not in roots]
+        self.entries: list[tuple[Path, dict[str, Any]]] = [
+            (path, entry) for path, entry in sites.entries(document.data) if path not in roots
+        ]
+        self.checks: list[tuple[Path, Check]] = [
+            (path, check)
+            for path, entry in self.entries
+            for check in sites.checks_of(entry, path)
+        ]
+
+    def find(self, code: str, path: Path, message: str, hint: str = "", key: bool = False) -> Problem:
+        return problem(code, self.document.place(path, key), message, hint)
+
+    def texts(self) -> Iterator[tuple[Site, Path, str]]:
+        for site in self.sites:
+            for path, text in sites.texts(site.value, site.path):
+                yield site, path, text
+
+    def parts(self) -> Iterator[tuple[Path, template.Part]]:
+        """Every template that is filled in and well formed."""
+        for site, path, text in self.texts():
+            if site.templated and template.OPEN in text:
+                yield from ((path, part) for part in parts(text))
+
+
+def parts(text: str) -> list[template.Part]:
+    try:
+        return [piece for piece in template.parse(text) if isinstance(piece, template.Part)]
+    except ValueError:
+        return []
+
+
+def template_syntax(subject: Subject) -> Iterator[Problem]:
+    for site, path, text in subject.texts():
+        if site.templated and template.OPEN in text:
+            try:
+                template.parse(text)
+            except ValueError as error:
+                yield subject.find("TC201", path, f"the template is malformed: {error}")
+
+
+def template_place(subject: Subject) -> Iterator[Problem]:
+    for site, path, text in subject.texts():
+        if template.OPEN in text and not site.templated and site.field.name not in FREE:
+            pattern = site.field.kind in sites.EXPRESSIONS or site.field.name == "runs"
+            why = "a value of the call never becomes part of a pattern; use contains" if pattern else ""
+            yield subject.find("TC202", path, f"no template is filled in in `{site.field.name}`", why)
+    whole = {path for path, _ in subject.entries}
+    for path in subject.document.keys:
+        if template.OPEN in str(path[-1]) and path[:2] in whole:
+            yield subject.find("TC202", path, "no template is filled in in a key", key=True)
+
+
+def unknown_name(path: str, match: bool) -> tuple[str, str] | None:
+    """What is wrong with a dotted name of a call, and the way out; None where nothing is."""
+    root, *rest = path.split(".")
+    roots = [name for name in ROOTS if match or name != "match"]
+    if root not in roots:
+        meant = near(root, roots)
+        return (
+            f"a call has no `{root}`",
+            f"did you mean `{meant}`?" if meant else f"a call has {', '.join(roots)}",
+        )
+    if root in PLAIN and rest:
+        return f"`{root}` is one value and has no `{rest[0]}`", f"write {root}"
+    if root == "file" and rest and (rest[0] not in OF_FILE or len(rest) > 1):
+        return f"a file has no `{'.'.join(rest)}`", f"a file has {', '.join(OF_FILE)}"
+    if root == "match" and len(rest) != 1:
+        return f"`{path}` names no capture", "write match.NAME"
+    if "" in rest:
+        return f"`{path}` is not a dotted name", "write it as args.title"
+    return None
+
+
+def template_name(subject: Subject) -> Iterator[Problem]:
+    for path, part in subject.parts():
+        wrong = unknown_name(part.path, True)
+        if wrong:
+            yield subject.find("TC203", path, wrong[0], wrong[1])
+
+
+def when_name(subject: Subject) -> Iterator[Problem]:
+    for path, entry in subject.entries:
+        for name in entry.get("when", {}):
+            wrong = unknown_name(name, False)
+            if wrong and template.OPEN not in name:
+                yield subject.find("TC204", (*path, "when", name), wrong[0], wrong[1], key=True)
+
+
+def captures(entry: dict[str, Any]) -> set[str]:
+    """The names that the `runs` patterns of a contract capture, whichever of a list matches. `directory` is always
+    captured by one."""
+    found: set[str] = set()
+    for matcher in entry.get("when", {}).values():
+        given = matcher.get("runs") if isinstance(matcher, dict) else None
+        patterns = [text for _, text in sites.items(given, ()) if isinstance(text, str)]
+        if patterns:
+            found.update(set.intersection(*(set(CAPTURE.findall(text)) for text in patterns)), ("directory",))
+    return found
+
+
+def match_captured(subject: Subject) -> Iterator[Problem]:
+    captured = {path: captures(entry) for path, entry in subject.entries}
+    for path, part in subject.parts():
+        root, _, name = part.path.partition(".")
+        if path[:2] not in captured or root != "match" or not name or "." in name:
+            continue
+        if path[2:3] == ("when",):
+            yield subject.find("TC205", path, "`match` is what `when` captures", "use it in `post` or `pre`")
+        elif name not in captured[path[:2]]:
+            yield subject.find("TC205", path, f"no `runs` pattern in `when` captures {{{name}}}")
+
+
+def regex(subject: Subject) -> Iterator[Problem]:
+    for _, path, text in sites.expressions(subject.sites):
+        if template.OPEN not in text:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # what a later Python reads differently still compiles
+                    re.compile(text)
+            except (re.error, RecursionError, OverflowError) as error:
+                yield subject.find("TC206", path, f"the regular expression does not compile: {error}")
+
+
+def runs_pattern(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        if site.field.name != "runs":
+            continue
+        from truecall_py.shell.runs import check_pattern
+
+        for path, pattern in sites.items(site.value, site.path):
+            wrong = None if template.OPEN in pattern else check_pattern(pattern)
+            if wrong:
+                yield subject.find("TC207", path, f"the pattern cannot be used: {wrong}")
+
+
+def runs_place(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        if site.field.name == "runs" and site.path[2:] != ("when", "args.command", "runs"):
+            yield subject.find("TC208", site.path, "`runs` is asked of the command of a call only", key=True)
+
+
+def same_id(subject: Subject) -> Iterator[Problem]:
+    first: dict[str, Path] = {}
+    for path, entry in sites.entries(subject.document.data):
+        name = entry.get("id")
+        if not isinstance(name, str):
+            continue
+        if name in first:
+            line = subject.document.place(first[name])[0]
+            yield subject.find("TC209", (*path, "id"), f"the id {name} is taken by the contract in line {line}")
+        first.setdefault(name, (*path, "id"))
+
+
+def seconds(text: str) -> float:
+    """A duration of the format in seconds."""
+    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86400.0)):
+        if text.endswith(unit):
+            return round(float(text[: -len(unit)]) * factor, 6)
+    raise ValueError(text)
+
+
+def no_duration(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        if site.field.kind in ("duration", "period") and seconds(site.value) == 0:
+            yield subject.find("TC210", site.path, f"`{site.field.name}` is no time at all")
+
+
+def url_authority(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        if site.field.kind == "url" and parts(site.value) and template.forms_authority(template.parse(site.value)):
+            yield subject.find(
+                "TC211", site.path, "a value of the call would form the scheme, host or port of the URL"
+            )
+
+
+def script_of(argv: list[Any]) -> int | None:
+    """The place of the code in an argv list that a shell or another interpreter is to run from its command
+    line; None where there is none. What starts the interpreter (env, timeout, sudo) does not matter."""
+    for start, word in enumerate(argv):
+        flags = CODE_FLAGS.get(os.path.basename(word).rstrip("0123456789."))
+        at = code_after(argv, start, flags) if flags else None
+        if at is not None:
+            return at
+    return None
+
+
+def code_after(argv: list[Any], start: int, flags: str) -> int | None:
+    at = start + 1
+    while at < len(argv) and argv[at].startswith(("-", "+")) and argv[at] != "--":
+        word = argv[at]
+        if word in ("--eval", "--print") or (word[1:2] not in "-" and any(flag in word[1:] for flag in flags)):
+            if template.OPEN in word:
+                return at  # -c and its code in one word
+            rest = (here for here in range(at + 1, len(argv)) if not argv[here].startswith(("-", "+")))
+            return next(rest, None)
+        at += 2 if word in VALUED else 1
+    return None
+
+
+def shell_script(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        if site.field.kind != "argv":
+            continue
+        at = script_of(site.value)
+        if at is not None and template.OPEN in site.value[at]:
+            yield subject.find("TC212", (*site.path, at), "a value of the call would become part of a script")
+
+
+def packs() -> list[str]:
+    """The names of the shipped packs."""
+    try:
+        return sorted(name[:-5] for name in os.listdir(places.contracts()) if name.endswith(".yaml"))
+    except OSError:
+        return []
+
+
+def unknown_pack(subject: Subject) -> Iterator[Problem]:
+    known = packs()
+    for site in subject.sites:
+        if site.field.kind != "use":
+            continue
+        for path, name in sites.items(site.value, site.path):
+            if name not in known:
+                meant = near(name, known)
+                hint = f"did you mean {meant}?" if meant else f"packs: {', '.join(known) or 'none are installed'}"
+                yield subject.find("TC213", path, f"there is no pack {name}", hint)
+
+
+def inline_schema(subject: Subject) -> Iterator[Problem]:
+    import jsonschema
+
+    for site in subject.sites:
+        if site.field.kind == "json-schema" and not isinstance(site.value, str):
+            dialect = site.value.get("$schema", "") if isinstance(site.value, dict) else ""
+            if not isinstance(dialect, str):
+                yield subject.find("TC214", (*site.path, "$schema"), "`$schema` must be text")
+                continue
+            kind = jsonschema.validators.validator_for(site.value, jsonschema.Draft202012Validator)
+            try:
+                kind.check_schema(site.value)
+            except (jsonschema.SchemaError, RecursionError) as error:
+                path = (*site.path, *getattr(error, "absolute_path", ()))
+                yield subject.find(
+                    "TC214", path, f"this is not a JSON Schema: {getattr(error, 'message', error)}"[:200]
+                )
+
+
+# Two ways of saying the same: with both given, one of them would be passed over.
+EITHER = {"custom": ("python", "run"), "schema": ("schema", "file")}
+
+
+def two_ways(subject: Subject) -> Iterator[Problem]:
+    for _, check in subject.checks:
+        given = [name for name in EITHER.get(check.name, ()) if name in check.params]
+        if len(given) > 1:
+            words = f"`{check.name}` holds both {given[0]} and {given[1]}"
+            yield subject.find("TC216", (*check.path, given[1]), words, key=True)
+
+
+def python_function(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        if (site.owner, site.field.name) == ("custom", "python"):
+            file, _, name = site.value.rpartition(":")
+            if not file.endswith(".py") or not name.isidentifier():
+                yield subject.find("TC217", site.path, f"{site.value} does not name a file and a function in it")
+
+
+RULES: tuple[tuple[str, Rule], ...] = (
+    ("TC201", template_syntax),
+    ("TC202", template_place),
+    ("TC203", template_name),
+    ("TC204", when_name),
+    ("TC205", match_captured),
+    ("TC206", regex),
+    ("TC207", runs_pattern),
+    ("TC208", runs_place),
+    ("TC209", same_id),
+    ("TC210", no_duration),
+    ("TC211", url_authority),
+    ("TC212", shell_script),
+    ("TC213", unknown_pack),
+    ("TC214", inline_schema),
+    ("TC216", two_ways),
+    ("TC217", python_function),
+    *TIMING,
+    *SETTLING,
+    *BEFORE,
+)

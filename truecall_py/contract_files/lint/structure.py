@@ -1,0 +1,343 @@
+"""What `jsonschema` finds wrong with a contract file, said in the words of the format: place, code, way out.
+Decides nothing itself: there is a problem here exactly where the schema is not met."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import shlex
+from collections import Counter
+from functools import lru_cache
+
+import jsonschema
+
+from truecall_py import checks
+from truecall_py.contract_files import json_schema as grammar
+from truecall_py.contract_files.lint.codes import problem
+from truecall_py.contract_files.yaml_reader import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from truecall_py.contract_files.yaml_reader import Document, Path
+    from truecall_py.core.types import Problem
+
+# What people write who know another tool, or remember half of this one.
+MEANT = {
+    "tools": "tool", "matcher": "tool", "kinds": "kind", "check": "post", "checks": "post", "assert":
+    "post", "expect": "post", "then": "post", "if": "when", "name": "id", "packs": "use", "rules":
+    "contracts", "http": "http_status", "url": "http_status", "shell": "command", "exec": "command",
+    "run": "command", "file": "file_exists", "exists": "file_exists", "absent": "file_absent", "python":
+    "custom", "script": "custom", "eq": "equals", "is": "equals", "in": "one_of", "min": "at_least",
+    "max": "at_most", "gte": "at_least", "lte": "at_most", "regex": "matches", "match": "matches",
+    "includes": "contains", "cmd": "run", "argv": "run", "exit_code": "exit", "size": "min_size", "retry":
+    "within", "wait": "within", "message": "remedy", "hint": "remedy",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def validator() -> Any:
+    return jsonschema.Draft202012Validator(grammar.shared())
+
+
+class Structure:
+    """The structural problems of one document, and the paths at which they are."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.problems: list[Problem] = []
+        self.paths: set[Path] = set()
+
+    def examine(self) -> None:
+        document = self.document
+        if document.data is None:
+            self.add("TC108", (), "the file is empty", "begin with `version: 1` and `contracts:`")
+            return
+        empty = set(document.empty)
+        try:
+            for error in validator().iter_errors(document.data):
+                path = tuple(error.absolute_path)
+                if path in empty:
+                    empty.discard(path)
+                    self.no_value(path, error.schema.get("x-kind", ""))
+                elif path not in document.empty and path not in document.doubtful:
+                    self.translate(error, path)
+        except RecursionError:
+            self.add("TC001", (), "the file is nested too deeply")
+        for path in empty:
+            self.no_value(path, "")
+
+    def add(self, code: str, path: Path, message: str, hint: str = "", key: bool = False) -> None:
+        self.problems.append(problem(code, self.document.place(path, key), message, hint))
+        self.paths.add(path)
+
+    def no_value(self, path: Path, kind: str) -> None:
+        expected = grammar.ACCEPTED[kind][1] if kind in grammar.ACCEPTED else fields_of(kind) or "a value"
+        where = self.where(path)
+        beside = self.at(path[:-1])
+        if isinstance(beside, dict) and len(beside) > 1 and sibling(beside, grammar.check_names()) == path[-1]:
+            return  # `several` says it better
+        hint = "give it one, indented below its key, or remove the key" if kind else "write null for no value"
+        self.add("TC017", path, f"{where} has no value; expected {expected}", hint, key=True)
+
+    def at(self, path: Path) -> Any:
+        data: Any = self.document.data
+        for part in path:
+            data = data[part]
+        return data
+
+    def where(self, path: Path) -> str:
+        """The value at `path` as the reader sees it."""
+        names = [part for part in path if isinstance(part, str)]
+        if not path:
+            return "the file"
+        if not isinstance(path[-1], int):
+            return f"`{path[-1]}`"
+        if names and names[-1] == "contracts" and len(path) == 2:
+            return f"contract {path[-1] + 1}"
+        return f"entry {path[-1] + 1} of `{names[-1]}`" if names else f"entry {path[-1] + 1}"
+
+    def translate(self, error: Any, path: Path) -> None:
+        schema = error.schema if isinstance(error.schema, dict) else {}
+        kind = schema.get("x-kind", "")
+        name = error.validator
+        if name == "additionalProperties" and isinstance(error.validator_value, bool):
+            self.unknown(error.instance, schema, path, kind)
+        elif name == "required":
+            for key in error.validator_value:
+                if key not in error.instance and not misspelt([key], error.instance, list(schema["properties"])):
+                    help_ = schema["properties"].get(key, {}).get("description", "")
+                    self.add("TC103", path, f"{self.title(path, kind)} has no `{key}`",
+                             f"add `{key}`: {help_}" if help_ else f"add `{key}`")
+        elif name == "anyOf" and "x-needs" in schema:
+            if not misspelt(schema["x-needs"], error.instance, schema["x-known"]):
+                self.needed(path, schema["x-needs"])
+        elif name == "maxProperties" and kind in ("check", "source"):
+            self.several(path, error.instance)
+        elif name in ("minProperties", "minItems", "minLength"):
+            self.too_little(path, schema, kind, error.instance)
+        elif name == "uniqueItems":
+            ((twice, _),) = Counter(map(shown, error.instance)).most_common(1)
+            self.add("TC113", path, f"{twice} stands twice in {self.where(path)}")
+        elif name in ("minimum", "maximum"):
+            limit = "at least" if name == "minimum" else "at most"
+            self.add(
+                "TC112",
+                path,
+                f"{self.where(path)} must be {limit} {error.validator_value}, not {error.instance}",
+            )
+        elif name in ("enum", "const"):
+            self.choice(path, error.validator_value, error.instance, kind)
+        elif name in ("pattern", "maxLength"):
+            self.form(path, kind, error.instance)
+        else:
+            self.wrong_type(path, kind, error.instance, error.validator_value)
+
+    def title(self, path: Path, kind: str) -> str:
+        if kind == "contract":
+            data = self.at(path)
+            return f"the contract {data['id']}" if isinstance(data.get("id"), str) else "the contract"
+        return "the file" if not path else f"`{path[-1]}`"
+
+    def unknown(self, instance: dict[str, Any], schema: dict[str, Any], path: Path, kind: str) -> None:
+        known = list(schema["properties"])
+        if kind == "check" and len(instance) > 1 and sibling(instance, known):
+            return  # `several` says it better
+        for key in instance:
+            if key in schema["properties"] or (*path, key) in self.document.doubtful:
+                continue
+            meant = near(key, known)
+            hint = f"did you mean `{meant}`?" if meant else f"known here: {', '.join(known)}"
+            here = (*path, key)
+            if kind == "check":
+                self.add("TC114", here, f"`{key}` is not a check", hint, key=True)
+            elif kind == "source":
+                self.add("TC116", here, f"`{key}` settles no operation", f"known here: {', '.join(known)}", key=True)
+            elif kind == "matcher":
+                if not meant:
+                    hint += "; to compare with a map, write {equals: {...}}"
+                self.add("TC115", here, f"`{key}` is not a matcher operator", hint, key=True)
+            else:
+                place = {"contract": "a contract", "truecall contract file": "a contract file"}.get(
+                    kind, f"the look-up `{kind[5:]}`" if kind.startswith("from_") else f"`{kind}`")
+                self.add("TC101", here, f"{place} has no key `{key}`", hint, key=True)
+
+    def needed(self, path: Path, names: Sequence[str]) -> None:
+        if names[0] == "tool":
+            self.add("TC110", path, f"{self.title(path, 'contract')} names neither a tool nor a kind of call",
+                     "add `tool: NAME`, or `kind:` with write, edit, read, shell, mcp, ...")  # fmt: skip
+        elif names[0] == "post":
+            self.add("TC103", path, f"{self.title(path, 'contract')} has no `post`",
+                     "add `post`: one check or a list; all must hold")  # fmt: skip
+        else:
+            self.add(
+                "TC109",
+                path,
+                f"`{path[-1]}` asserts nothing",
+                f"give at least one of {', '.join(names)}",
+                key=True,
+            )
+
+    def several(self, path: Path, instance: dict[str, Any]) -> None:
+        known = grammar.check_names()
+        names = list(instance)
+        if path[-1] == "from":
+            self.add("TC107", path, f"`from` names {len(names)} sources: {', '.join(names)}", "keep one")
+            return
+        check = sibling(instance, known)
+        if check:
+            rest = ", ".join(f"{name}: ..." for name in names if name != check)
+            self.add("TC107", path, f"the fields of `{check}` stand beside it, not inside it",
+                     f"indent them below it: {{{check}: {{{rest}}}}}")  # fmt: skip
+            return
+        entries = ", ".join(f"{{{name}: ...}}" for name in names)
+        self.add("TC107", path, f"one map holds {len(names)} checks: {', '.join(names)}",
+                 f"write a list, one check an entry: [{entries}]")  # fmt: skip
+
+    def too_little(self, path: Path, schema: dict[str, Any], kind: str, instance: Any) -> None:
+        if kind == "contracts":
+            self.add("TC111", path, "the file has no contract and uses no pack")
+        elif instance == {} and kind not in grammar.ACCEPTED:
+            self.add("TC109", path, f"{self.where(path)} asserts nothing", f"it takes {fields_of(kind)}")
+        else:
+            expected = grammar.ACCEPTED[kind][1] if kind in grammar.ACCEPTED else ""
+            hint = f"expected {expected}; or remove the key" if expected else ""
+            self.add("TC108", path, f"{self.where(path)} is empty", hint)
+
+    def choice(self, path: Path, allowed: Sequence[Any], found: Any, kind: str) -> None:
+        words = ", ".join(str(item) for item in allowed)
+        if path == ("version",):
+            self.add("TC105", path, f"version {shown(found)} is not known to this version of truecall",
+                     "write `version: 1`, or update truecall")  # fmt: skip
+            return
+        meant = near(found, [str(item) for item in allowed]) if isinstance(found, str) else None
+        hint = f"did you mean {meant}?" if meant else f"allowed: {words}"
+        self.add("TC105", path, f"{self.where(path)} cannot be {shown(found)}", hint)
+
+    def form(self, path: Path, kind: str, found: str) -> None:
+        expected = grammar.ACCEPTED[kind][1]
+        if kind in grammar.NOT_TEXT:
+            self.wrong_type(path, kind, found, "")
+            return
+        hint = ""
+        if kind == "duration":
+            hint = duration_hint(found)
+        elif kind == "name":
+            lower = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in found.lower()).split())
+            hint = f"write {lower[:100]}" if lower else ""
+        self.add("TC106", path, f"{self.where(path)} must be {expected}, not {shown(found)}", hint)
+
+    def wrong_type(self, path: Path, kind: str, found: Any, types: Any) -> None:
+        if kind in grammar.ACCEPTED:
+            expected = grammar.ACCEPTED[kind][1]
+        else:
+            expected = fields_of(kind) or {"string": "text", "array": "a list", "object": "a map"}.get(types, "text")
+        if kind == "argv" and path and isinstance(path[-1], int):
+            expected = "text"
+        if path and isinstance(path[-1], int) and kind == "texts":
+            expected = "text"
+        self.add("TC104", path, f"{self.where(path)} must be {expected}, not {described(found)}",
+                 way_out(path, kind, found, expected))  # fmt: skip
+
+
+def sibling(instance: dict[str, Any], known: Sequence[str]) -> str | None:
+    """The one check in a map whose other keys are no checks and which has no value: its fields stand beside
+    it, by a slip of the indentation."""
+    names = [name for name in instance if name in known]
+    return names[0] if len(names) == 1 and instance[names[0]] in (None, "", {}) else None
+
+
+def misspelt(names: Sequence[str], instance: dict[str, Any], known: Sequence[str]) -> bool:
+    """Whether an unknown key probably is one of the names: one slip is one message."""
+    return any(key not in known and near(key, known) in names for key in instance)
+
+
+def near(key: Any, known: Sequence[str]) -> str | None:
+    """The known name that was probably meant."""
+    flat = {name.replace("_", "").replace("-", "").lower(): name for name in known}
+    bare = str(key).replace("_", "").replace("-", "").lower()
+    if bare in flat:
+        return flat[bare]
+    if MEANT.get(str(key)) in known:
+        return MEANT[str(key)]
+    close = difflib.get_close_matches(bare, list(flat), n=1, cutoff=0.6)
+    return flat[close[0]] if close else None
+
+
+def fields_of(kind: str) -> str:
+    """A map's keys, in words: `a map with path, type, ...`."""
+    schema = grammar.shared()
+    found = schema if kind == schema["title"] else schema["$defs"].get(kind)
+    if not found:
+        return ""
+    names = list(found["properties"])
+    more = ", ..." if len(names) > 6 else ""
+    return f"a map with {', '.join(names[:6])}{more}"
+
+
+def shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def described(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return shown(value)
+    if isinstance(value, str):
+        return f"the text {shown(value)}"
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    return "a list" if isinstance(value, list) else "a map"
+
+
+def duration_hint(text: str) -> str:
+    """What was meant by `10 seconds`, `10` or `1h`."""
+    found = re.match(r"\s*([0-9]+)\s*(ms|mil|s|m|h|)", text)
+    if not found:
+        return "write it like 250ms, 5s or 2m"
+    number = found[1]
+    units = {"ms": "ms", "mil": "ms", "s": "s", "m": "m"}
+    if found[2] == "h":
+        return f"write {int(number) * 60}m"
+    return f"write {number}{units[found[2]]}" if found[2] else f"write {number}s or {number}ms"
+
+
+def way_out(path: Path, kind: str, found: Any, expected: str) -> str:
+    scalar = found is None or isinstance(found, (bool, int, float))
+    if kind == "duration" and isinstance(found, (int, float)) and not isinstance(found, bool):
+        return f"write {found}s or {found}ms"
+    if kind == "argv" and isinstance(found, str):
+        try:
+            words = shlex.split(found)
+        except ValueError:
+            words = found.split()
+        return f"write [{', '.join(words_quoted(words))}]"
+    if isinstance(found, str) and kind in ("check", "checks") and found in grammar.check_names():
+        return f"write {{{found}: ...}}"
+    if isinstance(found, str) and kind in checks.NAMES:
+        first = next(iter(grammar.shared()["$defs"][kind]["properties"]))
+        return f"write {{{kind}: {{{first}: {quoted(found)}}}}}"
+    if isinstance(found, str):
+        try:
+            number = json.loads(found)
+        except ValueError:
+            return f"write {expected}"
+        if number is None or not isinstance(number, (bool, int, float)):
+            return f"write {expected}"
+        return f"remove the quotes: {found}"
+    if kind == "octal" and isinstance(found, int) and not isinstance(found, bool):
+        return f"quote it: {quoted(str(found))}"
+    if scalar and expected.startswith(("text", "a path", "a regular", "a name", "a map of texts")):
+        return f"quote it: {quoted(json.dumps(found))}"
+    if isinstance(found, list) and kind in ("contract", "check"):
+        return "remove one level of list"
+    return f"write {expected}"
+
+
+def words_quoted(words: Sequence[str]) -> Iterator[str]:
+    for word in words:
+        plain = word.replace("-", "").replace("_", "").replace("/", "").replace(".", "")
+        yield word if plain.isalpha() and word[0].isalpha() else quoted(word)

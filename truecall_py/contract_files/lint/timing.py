@@ -1,0 +1,45 @@
+"""What is wrong with when a contract looks: values from before the call where nothing saw them, claims where nobody
+claims. The same kind of functions as in `rules`; judges nothing else."""
+
+from __future__ import annotations
+
+from truecall_py.checks import NAMES, module
+from truecall_py.contracts.matchers import DELTAS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from truecall_py.contract_files.lint.rules import Subject
+    from truecall_py.core.types import Problem
+
+
+def delta_place(subject: Subject) -> Iterator[Problem]:
+    """A check without a look before the call has nothing to compare with, and a condition has none either."""
+    for site in subject.sites:
+        if site.owner != "matcher" or site.field.name not in DELTAS:
+            continue
+        check = None if site.path[2:3] == ("when",) else next((name for name in site.path if name in NAMES), None)
+        if check is None or not hasattr(module(str(check)), "before"):
+            where = f"`{check}`" if check else "`when`"
+            words = f"`{site.field.name}` compares with the value before the call, and {where} does not know that"
+            yield subject.find("TC218", site.path, words, key=True)
+
+
+def tool_or_stop(subject: Subject) -> Iterator[Problem]:
+    """Only what is judged at the stop is about no call; what the stop alone knows is for it alone."""
+    for path, entry in subject.entries:
+        stop = entry.get("event") == "stop"
+        if not stop and "event" in entry and not {"tool", "kind"} & set(entry):
+            yield subject.find("TC110", path, "this contract names neither a tool nor a kind of call")
+        if not stop and "claims" in entry:
+            yield subject.find("TC219", (*path, "claims"), "`claims` is for contracts with `event: stop`", key=True)
+        if stop and "claims" in entry and "post" not in entry and not {"tool", "kind"} & set(entry):
+            words = "a claim needs `post`, or the calls that must stand behind it"
+            yield subject.find("TC219", (*path, "claims"), words, "add post, tool or kind", key=True)
+
+
+TIMING = (
+    ("TC218", delta_place),
+    ("TC219", tool_or_stop),
+)

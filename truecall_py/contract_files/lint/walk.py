@@ -1,0 +1,153 @@
+"""Every place in a contract file where a declared field has a value, in file order. Passes over what has not
+the declared shape (that is reported by `structure`), and judges nothing."""
+
+from __future__ import annotations
+
+from truecall_py.checks import NAMES, module
+from truecall_py.contract_files import fields as contract_fields
+from truecall_py.contracts import matchers
+from truecall_py.contracts import model as contract
+from truecall_py.core.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from truecall_py.contracts.field import Field
+
+    Path = tuple[str | int, ...]
+
+EXPRESSIONS = ("pattern", "patterns")  # the kinds of fields that hold regular expressions
+OPERATORS = {field.name: field for field in matchers.FIELDS}
+
+
+@record(frozen=True)
+class Site:
+    """One value. `owner` is what its field belongs to: file, contract, matcher or the check's name;
+    `templated` says whether a template is filled in here; `subject` is what a matcher is asked of: the path
+    in `when`, or the field of a check."""
+
+    path: Path
+    field: Field
+    value: Any
+    owner: str
+    templated: bool
+    subject: str = ""
+
+
+@record(frozen=True)
+class Check:
+    """One check of a contract, with the path of its parameters."""
+
+    path: Path
+    name: str
+    params: dict[str, Any]
+
+
+def entries(data: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The contracts of a file, with their paths."""
+    found = data.get("contracts") if isinstance(data, dict) else None
+    for index, entry in enumerate(found if isinstance(found, list) else ()):
+        if isinstance(entry, dict):
+            yield ("contracts", index), entry
+
+
+def items(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """The entries of a list, or the one value that stands for a list of one."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield (*path, index), item
+    else:
+        yield path, value
+
+
+def checks_in(value: Any, path: Path) -> Iterator[Check]:
+    """Every check below `post` or a combinator."""
+    for here, item in items(value, path):
+        for name, params in item.items() if isinstance(item, dict) else ():
+            below = (*here, name)
+            if name in contract.COMBINATORS:
+                yield from checks_in(params, below)
+            elif name in NAMES and isinstance(params, dict):
+                yield Check(below, name, params)
+
+
+def source(entry: dict[str, Any], path: Path) -> Iterator[Check]:
+    """The look-up of a contract's receipt."""
+    receipt = entry.get("receipt")
+    if isinstance(receipt, dict):
+        yield from checks_in(receipt.get("from"), (*path, "receipt", "from"))
+
+
+def checks_of(entry: dict[str, Any], path: Path = ()) -> Iterator[Check]:
+    """Every check of a contract: after the call, before it, and the look-up of its receipt."""
+    for name in ("post", "pre"):
+        yield from checks_in(entry.get(name), (*path, name))
+    yield from source(entry, path)
+
+
+def in_file(data: Any) -> Iterator[Site]:
+    if isinstance(data, dict):
+        yield from in_map(data, (), contract_fields.FILE_FIELDS, "file")
+        for path, entry in entries(data):
+            yield from in_contract(entry, path)
+
+
+def in_contract(entry: dict[str, Any], path: Path) -> Iterator[Site]:
+    yield from in_map(entry, path, contract_fields.FIELDS, "contract")
+    if isinstance(entry.get("receipt"), dict):
+        yield from in_map(entry["receipt"], (*path, "receipt"), contract_fields.RECEIPT_FIELDS, "receipt")
+    for check in checks_of(entry, path):
+        yield from in_map(check.params, check.path, module(check.name).FIELDS, check.name)
+
+
+def in_map(value: dict[str, Any], path: Path, fields: Sequence[Field], owner: str) -> Iterator[Site]:
+    for field in fields:
+        if field.name not in value or field.kind in ("contracts", "checks", "check", "receipt", "source"):
+            continue
+        here, held = (*path, field.name), value[field.name]
+        # Conditions are resolved by the engine itself, whatever the field says.
+        templated = field.templated or (field.name == "when" and owner == "contract")
+        if field.kind == "matchers" and isinstance(held, dict):
+            for name, matcher in held.items():
+                yield from in_matcher(matcher, (*here, name), templated, name)
+        elif field.kind == "matcher" or (field.kind == "operand" and isinstance(held, dict)):
+            yield from in_matcher(held, here, templated, field.name)
+        else:
+            yield Site(here, field, held, owner, templated)
+
+
+def in_matcher(value: Any, path: Path, templated: bool, subject: str) -> Iterator[Site]:
+    if not isinstance(value, dict):
+        yield Site(path, OPERATORS["equals"], value, "matcher", templated, subject)
+        return
+    for name, held in value.items():
+        operator = OPERATORS.get(name)
+        if operator is None:
+            continue
+        if operator.kind == "operand" and isinstance(held, dict):
+            yield from in_matcher(held, (*path, name), templated, subject)
+        else:
+            yield Site((*path, name), operator, held, "matcher", templated and operator.templated, subject)
+
+
+def expressions(sites: Iterable[Site]) -> Iterator[tuple[Site, Path, str]]:
+    """Every regular expression that stands at these places, with its own path."""
+    for site in sites:
+        for path, text in items(site.value, site.path) if site.field.kind in EXPRESSIONS else ():
+            if isinstance(text, str):
+                yield site, path, text
+
+
+def texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """Every text in a value, maps' keys left out."""
+    pending = [(path, value)]
+    while pending:
+        here, item = pending.pop()
+        if isinstance(item, str):
+            yield here, item
+        elif isinstance(item, list):
+            pending.extend(((*here, index), each) for index, each in enumerate(item))
+        elif isinstance(item, dict):
+            pending.extend(((*here, key), each) for key, each in item.items())

@@ -1,0 +1,200 @@
+"""What in an accepted contract file probably is not what was meant: one small function a code. Never makes a
+file unusable."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+from truecall_py.contract_files.formats import FORMATS
+from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.lint.guards import EFFECTS
+from truecall_py.contract_files.lint.redos import hazard
+from truecall_py.contract_files.lint.rules import parts, seconds
+from truecall_py.contracts import template
+from truecall_py.core.glob import fits
+from truecall_py.core.types import AT_STOP, DEADLINE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from truecall_py.contract_files.lint.rules import Rule, Subject
+    from truecall_py.contract_files.yaml_reader import Path
+    from truecall_py.core.types import Problem
+
+# Tools that run commands, by the names that the supported harnesses give them: all others have no exit code.
+WITH_EXIT_CODE = ("Bash", "PowerShell", "bash", "powershell", "run_shell_command", "run_commands")
+# Parts of a pattern that a tool's name never holds and a glob does not know.
+EXPRESSION = re.compile(r"\.\*|\.\+|[|^$\\()\[\]]")
+
+
+def matches_everything(pattern: str) -> bool:
+    """Whether a regular expression is found in the empty text, and so in every text."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # An anchored pattern such as ^$ is found in the empty text, but not in every one.
+            return re.search(pattern, "") is not None and re.search(pattern, "\x01\n\x01") is not None
+    except (re.error, RecursionError, OverflowError):
+        return False
+
+
+def always_true(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        name, value = site.field.name, site.value
+        here = f"`{name}`"
+        if name == "contains" and value == "":
+            yield subject.find("TC310", site.path, f"{here} of an empty text is always true")
+        elif name == "not_contains" and value == "":
+            yield subject.find("TC310", site.path, f"{here} of an empty text is never true", "name a text")
+        elif site.field.kind == "pattern" and isinstance(value, str) and matches_everything(value):
+            yield subject.find(
+                "TC310", site.path, f"{here} is found in every text, since it also matches the empty text"
+            )
+        elif name == "at_least" and value == 0 and "length" in (site.subject, site.path[-2]):
+            yield subject.find("TC310", site.path, "every length is at least 0")
+    for _, check in subject.checks:
+        if check.params.get("min_size") == 0:
+            yield subject.find("TC310", (*check.path, "min_size"), "every file has at least 0 bytes",
+                               "write min_size: 1, or remove it")  # fmt: skip
+
+
+def no_exit_code(subject: Subject) -> Iterator[Problem]:
+    for path, entry in subject.entries:
+        about = [name for key in ("tool", "kind") for _, name in sites.items(entry.get(key, []), path)]
+        without = [name for name in about if name != "shell" and not any(fits(name, tool) for tool in WITH_EXIT_CODE)]
+        if not without:
+            continue
+        asked: list[Path] = [(*path, "when", name) for name in entry.get("when", {}) if name == "exit_code"]
+        for owner, check in subject.checks:
+            if owner == path and check.name == "result" and check.params.get("of") == "exit_code":
+                asked.append((*check.path, "of"))
+        for place in asked:
+            yield subject.find("TC311", place, f"a call of {without[0]} has no exit code in any harness")
+
+
+def beyond_deadline(subject: Subject) -> Iterator[Problem]:
+    at_stop = [path for path, entry in subject.entries if entry.get("event") == "stop"]
+    for site in subject.sites:
+        deadline = AT_STOP if site.path[:2] in at_stop else DEADLINE
+        if site.field.kind == "duration" and site.owner == "contract" and seconds(site.value) > deadline:
+            words = f"`{site.field.name}` is {site.value}, and the hook ends after {deadline:g}s"
+            yield subject.find("TC312", site.path, words)
+
+
+def slow_pattern(subject: Subject) -> Iterator[Problem]:
+    for site, path, text in sites.expressions(subject.sites):
+        if hazard(text):
+            yield subject.find("TC313", path, f"`{site.field.name}` may take exponential time on some texts")
+
+
+def risky_place(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        if not site.templated:
+            continue
+        for path, text in sites.texts(site.value, site.path):
+            found = parts(text)
+            if not found or text.strip() == "":
+                continue
+            whole = len(template.parse(text)) == 1
+            root = found[0].path.partition(".")[0]
+            if site.field.kind == "path" and whole and root in ("result", "text"):
+                yield subject.find("TC314", path, "the tool's own answer alone decides where is looked")
+            elif site.field.kind == "argv" and path[-1] == 0 and any(part.path != "project" for part in found):
+                yield subject.find("TC314", path, "a value of the call decides which program is run",
+                                   "name the program, and pass the value as an argument")  # fmt: skip
+            elif site.field.name == "env" and any(part.path != "project" for part in found):
+                yield subject.find("TC314", path, "a value of the call enters the environment of a program",
+                                   "pass it as an argument: PATH, say, changes what is run")  # fmt: skip
+
+
+def text_on_command(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        parsed = (*site.path[:-1], "runs") in subject.document.keys
+        inside = site.path[2:4] == ("when", "args.command") and not parsed
+        if inside and site.field.name in ("matches", "contains"):
+            yield subject.find("TC315", site.path, f"`{site.field.name}` on a command also sees quotes and comments")
+
+
+def every_command(subject: Subject) -> Iterator[Problem]:
+    for path, entry in subject.entries:
+        if entry.get("event") == "stop":  # judged at the stop, however many commands there were
+            continue
+        if "shell" in [kind for _, kind in sites.items(entry.get("kind"), path)] and "when" not in entry:
+            yield subject.find("TC316", (*path, "kind"), "without `when`, this is judged after every shell command")
+
+
+def tool_names(subject: Subject) -> Iterator[tuple[Path, str]]:
+    for site in subject.sites:
+        if site.owner == "contract" and site.field.name == "tool":
+            yield from sites.items(site.value, site.path)
+
+
+def comma(subject: Subject) -> Iterator[Problem]:
+    for path, name in tool_names(subject):
+        if "," in name:
+            listed = ", ".join(filter(None, map(str.strip, name.split(","))))
+            yield subject.find("TC317", path, f"the comma is taken as part of the name {name}", f"write [{listed}]")
+
+
+def expression(subject: Subject) -> Iterator[Problem]:
+    for path, name in tool_names(subject):
+        if EXPRESSION.search(name):
+            bare = name.strip("^$").replace(".*", "*").replace(".+", "?*")
+            choices = bare.strip("()").split("|")
+            hint = f"write [{', '.join(choices)}]" if len(choices) > 1 else f'write "{bare}"'
+            plain = not re.search(r"[|^$\\()\[\]]", "".join(choices))
+            yield subject.find("TC318", path, f"{name} looks like a regular expression, and is a glob",
+                               hint if plain else "* is any text, ? any character")  # fmt: skip
+
+
+def idle_pause(subject: Subject) -> Iterator[Problem]:
+    for path, entry in subject.entries:
+        if "every" in entry and "within" not in entry and "stable_for" not in entry:
+            yield subject.find(
+                "TC319", (*path, "every"), "there is one look only, and no pause between two", key=True
+            )
+
+
+def silent_format(subject: Subject) -> Iterator[Problem]:
+    for site in subject.sites:
+        if site.field.kind == "json-schema" and isinstance(site.value, dict):
+            for where, name in formats_of(site.value, site.path):
+                if name not in FORMATS:
+                    yield subject.find("TC321", where, f"the format {name} is not asserted: every text passes",
+                                       f"asserted are {', '.join(FORMATS)}; for others write a pattern")  # fmt: skip
+
+
+def formats_of(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """Every `format` of a schema and of those inside it; not what `properties` calls so, nor a value."""
+    if isinstance(schema, list):
+        for at, each in enumerate(schema):
+            yield from formats_of(each, (*path, at))
+    if not isinstance(schema, dict):
+        return
+    for key, value in schema.items():
+        if key == "format" and isinstance(value, str):
+            yield (*path, key), value
+        elif key in ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"):
+            for name, each in value.items() if isinstance(value, dict) else ():
+                yield from formats_of(each, (*path, key, name))
+        elif key not in ("const", "enum", "default", "examples"):
+            yield from formats_of(value, (*path, key))
+
+
+ADVICE: tuple[tuple[str, Rule], ...] = (
+    ("TC310", always_true),
+    ("TC311", no_exit_code),
+    ("TC312", beyond_deadline),
+    ("TC313", slow_pattern),
+    ("TC314", risky_place),
+    ("TC315", text_on_command),
+    ("TC316", every_command),
+    ("TC317", comma),
+    ("TC318", expression),
+    ("TC319", idle_pause),
+    ("TC321", silent_format),
+    *EFFECTS,
+)

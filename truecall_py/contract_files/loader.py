@@ -1,0 +1,127 @@
+"""A contract file's bytes become compiled contracts, or the list of everything that is wrong with them. The
+door to YAML; never on the hook's path, never decides whether a file is trusted, and never half-loads one."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.contract_files.compiler import code_files, compile_contract, ways
+from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.lint.codes import problem
+from truecall_py.contract_files.lint.rules import RULES, Subject
+from truecall_py.contract_files.lint.structure import Structure
+from truecall_py.contract_files.lint.warnings import ADVICE
+from truecall_py.contract_files.yaml_reader import parse
+from truecall_py.core import paths as places
+from truecall_py.core.errors import ContractError
+from truecall_py.core.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.contract_files.yaml_reader import Document
+    from truecall_py.core.types import Problem
+
+
+@record(frozen=True)
+class Loaded:
+    """A contract file without errors. `contracts` are compiled, the file's own first, then those of its
+    packs; `code_files` are (contract id, path as written) for the trust store to pin."""
+
+    contracts: list[dict[str, Any]]
+    warnings: list[Problem]
+    use: list[str]
+    mode: str
+    code_files: list[tuple[str, str]]
+    policy: dict[str, Any]
+
+
+def load(data: bytes, path: str) -> Loaded:
+    """Raises ContractError with every problem of the file. `path` is for the messages only."""
+    document, found = examined(data)
+    errors = [each for each in found if each.severity == "error"]
+    if errors:
+        raise ContractError(path, errors)
+    text: dict[str, Any] = document.data
+    mode = text.get("mode", "enforce")
+    use = [name for _, name in sites.items(text.get("use", []), ())]
+    contracts, pinned = own(document, mode)
+    taken = {plain["id"] for plain in contracts}
+    for name in use:
+        for plain, files in pack(name, text.get("mode"), document, path):
+            if plain["id"] not in taken:
+                taken.add(plain["id"])
+                contracts.append(plain)
+                pinned.extend((plain["id"], file) for file in files)
+    ways(contracts)
+    return Loaded(contracts, [each for each in found if each.severity != "error"], use, mode, pinned,
+                  text.get("policy", {}))  # fmt: skip
+
+
+def problems(data: bytes, path: str) -> list[Problem]:
+    """Errors and warnings in file order. Never raises; no error among them exactly where `load` accepts."""
+    found = examined(data)[1]
+    if not any(each.severity == "error" for each in found):
+        try:
+            load(data, path)
+        except ContractError as error:
+            found = sorted([*found, *error.problems], key=position)
+    return found
+
+
+def position(found: Problem) -> tuple[int, int, str, str]:
+    return found.line, found.column, found.code, found.message
+
+
+def examined(data: bytes) -> tuple[Document, list[Problem]]:
+    """The document, and what is wrong with its text, its structure, its meaning, in file order."""
+    document = parse(data)
+    found = list(document.problems)
+    if document.complete:
+        structure = Structure(document)
+        structure.examine()
+        found += structure.problems
+        subject = Subject(document, structure.paths)
+        for _, rule in (*RULES, *ADVICE):
+            found += rule(subject)
+    return document, sorted(set(found), key=position)
+
+
+def own(document: Document, mode: str) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    """The file's own contracts, compiled, and the code that they name."""
+    contracts: list[dict[str, Any]] = []
+    pinned: list[tuple[str, str]] = []
+    for path, entry in sites.entries(document.data):
+        contracts.append(compile_contract(entry, document.place(path)[0], mode))
+        pinned.extend((entry["id"], file) for file in code_files(entry))
+    return contracts, pinned
+
+
+def pack(name: str, mode: str | None, user: Document, path: str) -> list[tuple[dict[str, Any], list[str]]]:
+    """The contracts of a shipped pack. `mode: observe` of the file that uses it counts for them, too; its
+    `enforce` is only the default, so that a pack that merely observes goes on doing so."""
+    place = user.place(("use",))
+    file = os.path.join(places.contracts(), f"{name}.yaml")
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read()
+    except OSError as error:
+        words = f"the pack {name} cannot be read: {error.strerror}"
+        raise ContractError(path, [problem("TC215", place, words)]) from None
+    document, found = examined(data)
+    errors = [each for each in found if each.severity == "error"]
+    if not errors and "use" in document.data:
+        errors = [problem("TC215", document.place(("use",), True), "a pack cannot use packs")]
+    if errors:
+        first = errors[0]
+        words = f"the pack {name} cannot be used: line {first.line}: {first.code} {first.message}"
+        raise ContractError(path, [problem("TC215", place, words)])
+    made = []
+    for at, entry in sites.entries(document.data):
+        plain = compile_contract(entry, document.place(at)[0], document.data.get("mode", "enforce"))
+        if mode == "observe":
+            plain["mode"] = mode
+        plain["pack"], plain["source"] = name, f"pack {name}"
+        made.append((plain, code_files(entry)))
+    return made

@@ -1,0 +1,348 @@
+"""The bytes of a contract file become plain data and a place (line, column) for every value and key.
+
+A strict subset of YAML, read from PyYAML's event stream: a value that two YAML readers could take for two
+different things is refused, with the quoted form. Never builds an object, follows an alias or recurses.
+"""
+
+from __future__ import annotations
+
+import re
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+)
+
+from truecall_py.contract_files.lint.codes import problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.core.types import Problem
+
+    Path = tuple[str | int, ...]
+    Place = tuple[int, int]
+
+LARGEST = 1_000_000  # bytes
+DEEPEST = 64
+MOST = 50_000  # values; PyYAML reads some 50 000 a second
+
+# Line separators that only some readers break at, marks that only some editors show, and characters that
+# reorder what a person reads before trusting it.
+UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\uffff]")
+
+WORDS = re.compile(r"(?:y|n|yes|no|on|off|true|false|null|~)\Z", re.IGNORECASE)
+WHOLE = re.compile(r"(?:0|-?[1-9][0-9]*)\Z")
+FRACTION = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+\Z")
+DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt\s].*)?\Z", re.DOTALL)
+NUMERIC = re.compile(
+    r"""[-+]?(?:
+        0[xX][0-9a-fA-F_]+ | 0[oO][0-7_]+ | 0[bB][01_]+ |       # other bases
+        [0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)? |           # base 60: 1:30
+        (?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)? |
+        \.(?:inf|nan)
+    )\Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+class Document:
+    """What was read. `data` is None where nothing could be; `empty` are the paths of keys without a value,
+    `doubtful` the paths whose value has a problem already."""
+
+    def __init__(self) -> None:
+        self.data: Any = None
+        self.values: dict[Path, Place] = {}
+        self.keys: dict[Path, Place] = {}
+        self.empty: set[Path] = set()
+        self.doubtful: set[Path] = set()
+        self.problems: list[Problem] = []
+        self.complete = False  # whether the text was read to its end
+
+    def place(self, path: Path, key: bool = False) -> Place:
+        """Where the value at `path` (or its key) stands; the nearest that is there."""
+        while path:
+            found = (self.keys.get(path) if key else None) or self.values.get(path) or self.keys.get(path)
+            if found:
+                return found
+            path = path[:-1]
+        return self.values.get((), (1, 1))
+
+
+class Stop(Exception):
+    """Nothing after this place can be read."""
+
+
+def parse(data: bytes) -> Document:
+    """Never raises; what is wrong is in `problems`."""
+    document = Document()
+    text = decode(data, document)
+    if text is not None:
+        try:
+            Builder(document, text).build()
+            document.complete = True
+        except Stop:
+            pass
+        except yaml.MarkedYAMLError as error:
+            document.problems.append(syntax(error, text))
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
+            document.problems.append(problem("TC004", (1, 1), f"the file cannot be read as YAML: {error}"))
+    return document
+
+
+def decode(data: bytes, document: Document) -> str | None:
+    if len(data) > LARGEST:
+        words = f"the file is larger than {LARGEST // 1_000_000} MB"
+        document.problems.append(problem("TC001", (1, 1), words))
+        return None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8-sig", "replace")
+        place = before.count("\n") + 1, len(before) - before.rfind("\n")
+        document.problems.append(problem("TC002", place, f"the byte 0x{data[error.start]:02x} is not UTF-8"))
+        return None
+    # PyYAML would keep a carriage return inside some scalars; no value may depend on the file's line ends.
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    found = UNSEEN.search(text)
+    if found:
+        place = text.count("\n", 0, found.start()) + 1, found.start() - text.rfind("\n", 0, found.start())
+        code = f"\\u{ord(found[0]):04x}"
+        hint = f"remove it, or write it as the escape {code} in a text in double quotes"
+        document.problems.append(problem("TC003", place, f"the character {code} cannot be seen", hint))
+        return None
+    return text
+
+
+def quoted(text: str) -> str:
+    """`text` as a quoted YAML scalar."""
+    if '"' in text or "\\" in text:
+        return "'" + text.replace("'", "''") + "'"
+    return f'"{text}"'
+
+
+class Frame:
+    """A map or list that is being filled. `key` is the key whose value comes next, None before a key."""
+
+    __slots__ = ("into", "key", "path", "seen")
+
+    def __init__(self, into: dict[str, Any] | list[Any], path: Path) -> None:
+        self.into = into
+        self.path = path
+        self.key: str | None = None
+        self.seen: dict[str, Place] = {}
+
+
+class Builder:
+    def __init__(self, document: Document, text: str) -> None:
+        self.document = document
+        self.text = text
+        self.stack: list[Frame] = []
+        self.count = 0
+
+    def report(self, code: str, event: Any, message: str, hint: str = "") -> None:
+        place = event.start_mark.line + 1, event.start_mark.column + 1
+        self.document.problems.append(problem(code, place, message, hint))
+
+    def build(self) -> None:
+        documents = 0
+        for event in yaml.parse(self.text, Loader=yaml.SafeLoader):
+            if isinstance(event, DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    self.report("TC006", event, "a second document begins here, and a contract file is one")
+                    return
+                if event.version or event.tags:
+                    self.report("TC016", event, "a YAML directive (%...) is not allowed")
+            elif isinstance(event, NodeEvent):
+                self.node(event)
+            elif isinstance(event, (MappingEndEvent, SequenceEndEvent)):
+                self.stack.pop()
+
+    def node(self, event: Any) -> None:
+        self.count += 1
+        if self.count > MOST:
+            self.report("TC001", event, f"the file holds more than {MOST} values")
+            raise Stop
+        if isinstance(event, AliasEvent):
+            self.report(
+                "TC008",
+                event,
+                f"the alias *{event.anchor} is not allowed",
+                alias_hint(str(event.anchor), "*"),
+            )
+            self.put(event, None, doubtful=True)
+            return
+        if event.anchor is not None:
+            self.report("TC008", event, f"the anchor &{event.anchor} is not allowed", alias_hint(event.anchor, "&"))
+        if event.tag is not None:
+            shown = event.tag.replace("tag:yaml.org,2002:", "!!")
+            self.report("TC007", event, f"the tag {shown} is not allowed", "remove it; quotes make a value text")
+        if isinstance(event, ScalarEvent):
+            self.scalar(event)
+            return
+        self.braces(event)
+        if len(self.stack) >= DEEPEST:
+            self.report("TC001", event, f"the file is nested more than {DEEPEST} levels deep")
+            raise Stop
+        into: dict[str, Any] | list[Any] = {} if isinstance(event, MappingStartEvent) else []
+        frame = self.stack[-1] if self.stack else None
+        if frame and isinstance(frame.into, dict) and frame.key is None:
+            self.report("TC011", event, "a key is a map or a list, and keys are text", "write a text as the key")
+            raise Stop
+        self.stack.append(Frame(into, self.put(event, into, event.tag is not None)))
+
+    def braces(self, event: Any) -> None:
+        """`path: {{project}}/x` is a map with a map as its key to YAML, and a template to everybody else."""
+        start = event.start_mark.index
+        if not isinstance(event, MappingStartEvent) or self.text[start : start + 2] != "{{":
+            return
+        line = self.text[start:].split("\n", 1)[0].split(" #", 1)[0].rstrip()
+        if self.stack and "{" in self.text[:start].rsplit("\n", 1)[-1]:
+            # In a flow map or list the text ends before the next bracket or comma.
+            line = re.match(r"(?:\{\{[^{}]*\}\}|[^,\[\]{}])*", line)[0].rstrip() or line  # type: ignore[index]
+        self.report("TC015", event, "a value that begins with {{ must be quoted", f"write {quoted(line)}")
+        raise Stop
+
+    def put(self, event: Any, value: Any, doubtful: bool = False, empty: bool = False) -> Path:
+        """Stores a value where it belongs and answers its path."""
+        place = event.start_mark.line + 1, event.start_mark.column + 1
+        path: Path = ()
+        if not self.stack:
+            self.document.data = value
+        else:
+            frame = self.stack[-1]
+            if isinstance(frame.into, list):
+                path = (*frame.path, len(frame.into))
+                frame.into.append(value)
+            elif frame.key is None:
+                frame.key = ""  # an alias as a key, reported already
+                return path
+            else:
+                path = (*frame.path, frame.key)
+                frame.into[frame.key] = value
+                frame.key = None
+        self.document.values[path] = place
+        if doubtful:
+            self.document.doubtful.add(path)
+        if empty:
+            self.document.empty.add(path)
+        return path
+
+    def scalar(self, event: Any) -> None:
+        count = len(self.document.problems)
+        plain = event.style is None
+        value = self.plain(event) if plain else event.value
+        if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+            self.report(
+                "TC003",
+                event,
+                "the text holds half of a surrogate pair",
+                'write the character, or "\\U0001f600"',
+            )
+            value = ""
+        doubtful = len(self.document.problems) > count or event.tag is not None
+        frame = self.stack[-1] if self.stack else None
+        if frame is None or isinstance(frame.into, list) or frame.key is not None:
+            self.put(event, value, doubtful, plain and event.value == "")
+            return
+        self.key(event, frame, value, doubtful, plain)
+
+    def key(self, event: Any, frame: Frame, value: Any, doubtful: bool, plain: bool) -> None:
+        written = event.value
+        if not isinstance(value, str) and not doubtful:
+            self.report("TC011", event, f"the key {written or '(nothing)'} is not text", f"write {quoted(written)}")
+        place = event.start_mark.line + 1, event.start_mark.column + 1
+        if written in frame.seen:
+            line = frame.seen[written][0]
+            self.report("TC010", event, f"the key `{written}` stands twice in this map; first in line {line}",
+                        "remove one of the two, or make its value a list")  # fmt: skip
+        frame.seen[written] = place
+        frame.key = written
+        path: Path = (*frame.path, written)
+        self.document.keys[path] = place
+        if doubtful or not isinstance(value, str):
+            self.document.doubtful.add(path)
+
+    def plain(self, event: Any) -> Any:
+        """The value of an unquoted scalar. A doubtful one is reported, and then taken as text."""
+        text = event.value
+        if text == "":
+            return None
+        if text in ("true", "false", "null"):
+            return {"true": True, "false": False, "null": None}[text]
+        if WORDS.match(text):
+            plainly = {"~": "null", "null": "null", "true": "true", "y": "true", "yes": "true", "on": "true"}
+            hint = f"write {quoted(text)} if it is text, or {plainly.get(text.lower(), 'false')}"
+            self.report("TC012", event, f"{text} is not the same to every YAML reader", hint)
+        elif WHOLE.match(text) and len(text) < 20 and abs(int(text)) < 2**63:
+            return int(text)
+        elif FRACTION.match(text) and text == repr(float(text)) and text != "-0.0":
+            return float(text)
+        elif DATE.match(text):
+            self.report("TC014", event, f"{text} is a date to some YAML readers", f"write {quoted(text)}")
+        elif NUMERIC.match(text):
+            self.report("TC013", event, f"{text} is not the same number to every YAML reader", number_hint(text))
+        elif text == "<<":
+            self.report("TC009", event, "the merge key << is not allowed", 'write the keys out, or quote it: "<<"')
+        elif text == "=":
+            self.report("TC012", event, "= is a value of its own to some YAML readers", 'write "="')
+        elif "\t" in text:
+            self.report("TC005", event, "an unquoted text holds a tab", f"write {quoted(text)}, or use spaces")
+        return text
+
+
+def number_hint(text: str) -> str:
+    bare = text.replace("_", "").lower()
+    try:
+        if bare.lstrip("+-")[:2] in ("0x", "0o", "0b"):
+            value: float | int = int(bare, 0)
+        else:
+            value = float(bare) if re.search("[.e]", bare) else int(bare)
+        plainly = repr(int(value)) if value == int(value) and not FRACTION.match(text) else repr(value)
+    except (ValueError, OverflowError):
+        return f"write {quoted(text)}"
+    if len(plainly) > 18 or not (WHOLE.match(plainly) or FRACTION.match(plainly)):
+        return f"write {quoted(text)}"
+    return f"write {quoted(text)} if it is text, or {plainly} if it is a number"
+
+
+def alias_hint(name: str, sign: str) -> str:
+    return f"write the value out; if {sign}{name} is text, quote it: {quoted(sign + name)}"
+
+
+def syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
+    """PyYAML's own words for what it could not read, as a place and a way out."""
+    mark = error.problem_mark or error.context_mark
+    place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    words = error.problem or "it cannot be read"
+    lines = text.split("\n")
+    line = lines[place[0] - 1] if place[0] <= len(lines) else ""
+    here = line[place[1] - 1 : place[1]]
+    if here == "\t" or (line.lstrip(" ").startswith("\t") and "block" in str(error.context or "")):
+        return problem("TC005", place, "a tab stands where YAML allows only spaces", "indent with spaces")
+    if "mapping values are not allowed" in words:
+        return problem("TC004", place, "a colon inside an unquoted text, or a line that is indented wrongly",
+                       "quote the text with the colon, or align the key with its neighbours")  # fmt: skip
+    if "cannot start any token" in words:
+        return problem("TC004", place, f"an unquoted value cannot begin with {here}", "quote the value")
+    if "unexpected end of stream" in words and error.context_mark:
+        start = error.context_mark.line + 1, error.context_mark.column + 1
+        return problem("TC004", start, "the quote that begins here is not closed", "close it with the same quote")
+    if "expected ',' or ']'" in words or "expected ',' or '}'" in words:
+        return problem("TC004", place, f"the bracket is not closed, or a comma is missing ({words})",
+                       "add what is missing; quote texts that hold brackets, braces or commas")  # fmt: skip
+    if "could not find expected ':'" in words:
+        return problem("TC004", place, "a key without a colon", "write `key: value`; quote a text of several lines")
+    if "undefined alias" in words or "anchor" in words:
+        return problem("TC008", place, words, "write the value out; quote a text that begins with & or *")
+    if "tag" in words:
+        return problem("TC007", place, words, "remove the tag; quote a text that begins with !")
+    return problem("TC004", place, f"the YAML cannot be read here: {words}")

@@ -1,0 +1,95 @@
+"""Values as the strict YAML of contract files, for what truecall itself writes into one. What it writes is read back
+as exactly the same value; what cannot be written so is refused, never written nearly so."""
+
+from __future__ import annotations
+
+import re
+
+from truecall_py.contract_files.yaml_reader import FRACTION, UNSEEN, WORDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Words that no reader of YAML takes for anything but text; durations and classes of status are among them.
+PLAIN = re.compile(r"(?:-{0,2}[A-Za-z_][A-Za-z0-9_./-]*|[1-9][0-9]*(?:ms|s|m)|[1-5]xx)\Z")
+ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+WIDTH = 110  # columns up to which a map stands in one line
+COMMENT = 96
+
+
+def flow(value: Any) -> str:
+    """A value in one line. Raises ValueError for what the format cannot hold."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{text(str(key))}: {flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, str):
+        return text(value)
+    return number(value)
+
+
+def text(value: str) -> str:
+    """A text, quoted unless every reader takes the bare word for just that text."""
+    if PLAIN.match(value) and not WORDS.match(value):
+        return value
+    return '"' + "".join(map(character, value)) + '"'
+
+
+def character(one: str) -> str:
+    if "\ud800" <= one <= "\udfff":
+        raise ValueError("a text holds half of a surrogate pair")
+    if one in ESCAPES:
+        return ESCAPES[one]
+    if one.isprintable() and not UNSEEN.match(one):
+        return one
+    return f"\\u{ord(one):04x}" if ord(one) < 0x10000 else f"\\U{ord(one):08x}"
+
+
+def number(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    written = repr(value)
+    if isinstance(value, int) and abs(value) < 2**63 and len(written) < 20:
+        return written
+    if isinstance(value, float) and FRACTION.match(written) and written != "-0.0":
+        return written
+    raise ValueError(f"the number {written} cannot be written in a contract")
+
+
+def block(value: Any, indent: int) -> list[str]:
+    """The lines of a map or list, each entry in one line where that is short enough."""
+    pad = " " * indent
+    lines: list[str] = []
+    for key, item in value.items() if isinstance(value, dict) else (("-", item) for item in value):
+        head = f"{pad}- " if key == "-" and not isinstance(value, dict) else f"{pad}{text(str(key))}: "
+        short = head + flow(item)
+        if len(short) <= WIDTH or not isinstance(item, (dict, list)) or not item:
+            lines.append(short)
+            continue
+        inner = block(item, indent + 2)
+        if isinstance(value, dict):
+            lines += [head.rstrip(), *inner]
+        else:
+            lines += [head + inner[0].lstrip(), *inner[1:]]
+    return lines
+
+
+def entry(value: dict[str, Any], indent: int) -> list[str]:
+    """The lines of one entry of a list, a key a line."""
+    lines = block(value, indent + 2)
+    return [" " * indent + "- " + lines[0].lstrip(), *lines[1:]]
+
+
+def duration(milliseconds: int) -> str:
+    """A duration of the format, in whole seconds where it is that."""
+    return f"{milliseconds}ms" if milliseconds % 1000 else f"{milliseconds // 1000}s"
+
+
+def comment(words: str, indent: int) -> list[str]:
+    """The lines of a comment; nothing in the words can end it."""
+    from textwrap import wrap
+
+    clean = "".join(one if one.isprintable() and not UNSEEN.match(one) else "?" for one in words)
+    pad = " " * indent
+    return [f"{pad}# {line}" for line in wrap(clean, COMMENT - indent, break_on_hyphens=False)]

@@ -1,0 +1,138 @@
+"""The names a contract may use, looked up in one call. Facts that cost something are looked up only when a
+contract asks for them, and a fact the harness does not give stays absent."""
+
+from __future__ import annotations
+
+from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, Withheld
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.core.types import File, ToolCall
+    from truecall_py.world.world import World
+
+ROOTS = (
+    "args", "file", "files", "result", "text", "tool", "kind", "reported", "exit_code", "is_error", "cwd",
+    "start_cwd", "project", "match", "session", "duration",
+)  # fmt: skip
+
+
+CONTENT_KINDS = frozenset(("write", "edit"))
+
+
+def path_in(value: Any, path: str) -> Any:
+    """The value at a dotted path: keys of objects, positions in lists. ABSENT where there is none."""
+    for name in path.split("."):
+        if isinstance(value, dict):
+            if name not in value:
+                return ABSENT
+            value = value[name]
+        elif isinstance(value, list) and name.isascii() and name.isdigit():
+            if int(name) >= len(value):
+                return ABSENT
+            value = value[int(name)]
+        else:
+            return ABSENT
+    return value
+
+
+def exit_code(call: ToolCall, world: World) -> int | None:
+    """The call's exit code; for Codex from its transcript. None where nobody says it."""
+    if call.exit_code is not None or call.transcript is None:
+        return call.exit_code
+    return recorded(call, world)[0]
+
+
+def reported(call: ToolCall, world: World) -> str:
+    """success, failure or unknown, as types.SUCCESS and its siblings."""
+    if call.reported in (SUCCESS, FAILURE) or call.transcript is None:
+        return call.reported
+    return recorded(call, world)[1]
+
+
+def recorded(call: ToolCall, world: World) -> tuple[int | None, str]:
+    from truecall_py.clients.codex.exit_codes import outcome
+
+    return outcome(call, world)
+
+
+def text(call: ToolCall) -> str | None:
+    """All the text of the answer, whatever its shape; None where the call has no answer."""
+    answer = call.response
+    if call.text is not None or answer is None or answer is ABSENT:
+        return call.text
+    if call.kinds & CONTENT_KINDS:  # such an answer repeats the file's own content, which no tool said
+        return None
+    if isinstance(answer, dict) and isinstance(answer.get("stdout"), str):
+        return "\n".join(part for part in (answer["stdout"], str(answer.get("stderr") or "")) if part)
+    from truecall_py.clients.payload import leaves
+
+    return leaves(answer)
+
+
+def as_plain(file: File) -> dict[str, Any]:
+    plain: dict[str, Any] = {"path": file.path, "action": file.action}
+    if file.content is not None:
+        plain["content"] = file.content
+    return plain
+
+
+class Facts:
+    """The scope of templates and of `when` for one call, one of its files and one `runs` capture."""
+
+    def __init__(
+        self, call: ToolCall, world: World, file: File | None = None, match: dict[str, str] | None = None
+    ) -> None:
+        self.call = call
+        self.world = world
+        self.file = file
+        self.match = match
+        self.asks = False  # a guard's: the call is not made yet
+
+    def get(self, path: str) -> Any:
+        """The value of a dotted name, ABSENT where this call has none."""
+        root, _, rest = path.partition(".")
+        value = self.root(root)
+        if value is None:
+            return ABSENT
+        value = path_in(value, rest) if rest else value
+        stored = isinstance(self.call.args, Withheld)  # a call that is judged again, from what was kept of it
+        if stored and (isinstance(value, Withheld) or (root == "match" and Withheld.holds(value))):
+            Withheld.refuse(path)
+        return value
+
+    def root(self, name: str) -> Any:
+        call = self.call
+        if name == "text":
+            return text(call)
+        if name in ("args", "tool", "cwd", "start_cwd", "session", "duration", "is_error"):
+            return getattr(call, name)
+        if name == "result":
+            return call.result
+        if name == "kind":
+            return sorted(call.kinds)
+        if name == "files":
+            return [as_plain(file) for file in call.files]
+        if name == "file":
+            return None if self.file is None else as_plain(self.file)
+        if name == "match":
+            return self.match
+        if name == "project":
+            return self.world.project
+        if name == "exit_code":
+            return exit_code(call, self.world)
+        if name == "reported":
+            return reported(call, self.world)
+        return None
+
+
+def as_json(call: ToolCall, world: World) -> dict[str, Any]:
+    """The call for a person's own check: every name of ROOTS that this call has, plus harness and event."""
+    facts = Facts(call, world)
+    plain: dict[str, Any] = {"harness": call.harness, "event": call.event}
+    for name in ROOTS:
+        value = facts.get(name)
+        if value is not ABSENT:
+            plain[name] = value
+    return plain

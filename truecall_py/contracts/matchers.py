@@ -1,0 +1,257 @@
+"""The one matcher grammar, wherever a value is compared. Never turns "cannot tell" into true or false."""
+
+from __future__ import annotations
+
+from truecall_py.contracts.field import field
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from truecall_py.world.world import World
+
+DELTAS = ("increased_by", "changed")
+TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
+
+FIELDS = (
+    field("equals", "value", "The same value; types count: 1 is not \"1\", true is not 1.", templated=True),
+    field("not_equals", "value", "Any other value.", templated=True),
+    field("one_of", "list", "One of these values.", templated=True),
+    field("contains", "value", "Text that holds this text, or a list that holds this value.", templated=True),
+    field("not_contains", "value", "Text or a list that does not hold it.", templated=True),
+    field("matches", "pattern", "A regular expression found somewhere in the text; bounded in time."),
+    field("at_least", "number", "A number that is this or more.", templated=True),
+    field("at_most", "number", "A number that is this or less.", templated=True),
+    field("exists", "boolean", "true: the value is there; false: it is not."),
+    field("type", "choice", "The JSON type of the value.", choices=TYPES),
+    field("length", "operand", "A number, or a matcher on the length of text, list or object."),
+    field("increased_by", "number", "A number that is this much more than before the call (negative: less)."),
+    field("changed", "boolean", "true: another value than before the call; false: the same."),
+    field("runs", "texts", "An argv glob on the parsed shell command, e.g. `git push *`; of a list, any."),
+)  # fmt: skip
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality in which types count, as deep as the values go."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        return left == right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    return type(left) is type(right) and bool(left == right)
+
+
+def contains(value: Any, part: Any) -> bool:
+    if isinstance(value, str):
+        if part == "":
+            raise Unverified("every text contains an empty one", "contract")
+        if not isinstance(part, str):
+            raise Unverified(f"text cannot contain {shown(part)}, which is not text", "contract")
+        return part in value
+    if isinstance(value, list):
+        return any(same(item, part) for item in value)
+    if isinstance(value, dict):
+        return isinstance(part, str) and part in value
+    return False
+
+
+def length(value: Any) -> Any:
+    return len(value) if isinstance(value, (str, list, dict)) else ABSENT
+
+
+def number(value: Any) -> float | int | None:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def bound(value: Any, operator: str) -> float | int:
+    found = number(value)
+    if found is None:
+        raise Unverified(f"{operator} needs a number and got {shown(value)}", "contract")
+    return found
+
+
+def json_type(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    for name, kind in (("number", float), ("string", str), ("array", list), ("object", dict)):
+        if isinstance(value, kind):
+            return name
+    return "absent"
+
+
+def one(operator: str, wanted: Any, value: Any, world: World) -> bool:
+    if operator == "exists":
+        return (value is not ABSENT) is wanted
+    if value is ABSENT:
+        return False
+    if operator == "not_equals":
+        return not same(value, wanted)
+    if operator == "equals":
+        return same(value, wanted)
+    if operator == "one_of":
+        if not isinstance(wanted, list):
+            raise Unverified(f"one_of needs a list and got {shown(wanted)}", "contract")
+        return any(same(value, item) for item in wanted)
+    if operator == "contains":
+        return contains(value, wanted)
+    if operator == "not_contains":
+        if not isinstance(value, (str, list, dict)):
+            raise Unverified(f"{shown(value)} can neither contain nor lack anything", "tool")
+        return not contains(value, wanted)
+    if operator == "matches":
+        return isinstance(value, str) and world.search(wanted, value)
+    if operator in ("at_least", "at_most"):
+        found = number(value)
+        if found is None:
+            return False
+        limit = bound(wanted, operator)
+        return found >= limit if operator == "at_least" else found <= limit
+    if operator == "type":
+        found_type = json_type(value)
+        return found_type == wanted or (wanted == "number" and found_type == "integer")
+    if operator == "length":
+        return isinstance(value, (str, list, dict)) and same(len(value), wanted)
+    raise Unverified(f"the matcher {operator} is not known to this version of truecall", "truecall")
+
+
+def comparable(matcher: dict[str, Any], value: Any) -> bool:
+    """Whether there is a value of a type that the operators could be asked of. Where not, that they do not
+    hold says nothing about their opposite."""
+    if value is ABSENT:
+        return set(matcher) == {"exists"}
+    needs = {"at_least": number(value) is not None, "at_most": number(value) is not None,
+             "matches": isinstance(value, str), "length": isinstance(value, (str, list, dict)),
+             "contains": isinstance(value, (str, list, dict))}  # fmt: skip
+    return all(needs.get(operator, True) for operator in matcher)
+
+
+def barred(matcher: dict[str, Any], value: Any, whole: Any, names: Sequence[str]) -> None:
+    """Raises Unverified where no value may be there (`exists: false`), and the names that should lead to it end at a
+    text, number or list: then `whole` is of another shape than the contract knows, and may hold it elsewhere."""
+    if value is not ABSENT or matcher.get("exists") is not False:
+        return
+    for at, name in enumerate(names):
+        if not whole or (isinstance(whole, dict) and name not in whole):
+            return  # null, false, "" and an empty list say that there is nothing
+        if isinstance(whole, dict):
+            whole = whole[name]
+        elif isinstance(whole, list) and name.isascii() and name.isdigit():
+            if int(name) >= len(whole):
+                return
+            whole = whole[int(name)]
+        else:
+            place = ".".join(names[:at]) or "the whole"
+            raise Unverified(f"{place} is {shown(whole, 80)}, which can have no {name}", "contract")
+
+
+def deltas(matcher: Any) -> bool:
+    """Whether a matcher (or a map of matchers) compares with the value before the call."""
+    return isinstance(matcher, dict) and any(
+        name in DELTAS or (isinstance(inside, dict) and deltas(inside)) for name, inside in matcher.items()
+    )
+
+
+def moved(operator: str, wanted: Any, value: Any, before: tuple[Any] | None) -> bool:
+    """Whether a value changed as it should since before the call. Raises Unverified."""
+    if before is None:
+        raise Unverified(f"{operator} needs the value before the call, and nothing saw that", "harness")
+    (was,) = before
+    if operator == "changed":
+        return (value is not was if value is ABSENT or was is ABSENT else not same(value, was)) is wanted
+    old, new = number(was), number(value)
+    if old is None:
+        raise Unverified(f"before the call the value was {shown(was, 60)}, which is no number", "tool")
+    return new is not None and new - old == bound(wanted, operator)
+
+
+def holds(
+    matcher: dict[str, Any], value: Any, world: World, condition: bool = False, before: tuple[Any] | None = None
+) -> bool:
+    """Whether `value` (ABSENT where there is none) meets every operator. `before` holds the same value as it was
+    before the call (ABSENT where there was none); None: nobody saw it. Raises Unverified.
+
+    A value that is not there meets no operator but `exists: false`. Only the negative ones differ: as a
+    `condition` (in `when`) it meets them, so that a contract is not left out for want of an optional
+    argument; in a check it can neither meet nor fail them, since a misspelt path must not verify anything.
+    `runs` is asked for by `engine.match`, which has the exit code it needs.
+    """
+    if not matcher:
+        raise Unverified("the matcher asserts nothing", "contract")
+    for operator, wanted in matcher.items():
+        if operator in DELTAS:
+            if not moved(operator, wanted, value, before):
+                return False
+            continue
+        if operator == "length" and isinstance(wanted, dict) and isinstance(value, (str, list, dict)):
+            was = None if before is None else (length(before[0]),)
+            if not holds(wanted, len(value), world, condition, was):
+                return False
+            continue
+        if value is ABSENT and operator in ("not_equals", "not_contains"):
+            if condition:
+                continue
+            raise Unverified(f"there is no value that {operator} could be asked of", "tool")
+        if not one(operator, wanted, value, world):
+            return False
+    return True
+
+
+def describe(matcher: dict[str, Any]) -> str:
+    """The matcher as a phrase that follows the value's name: `equals "x" and is at least 3`."""
+    words = {
+        "equals": "equals {}", "not_equals": "is not {}", "one_of": "is one of {}", "contains": "contains {}",
+        "not_contains": "does not contain {}", "matches": "matches {}", "at_least": "is at least {}",
+        "at_most": "is at most {}", "type": "is of type {}",
+        "increased_by": "is {} more than before the call",
+    }  # fmt: skip
+    parts = []
+    for operator, wanted in matcher.items():
+        if operator == "exists":
+            parts.append("is there" if wanted else "is not there")
+        elif operator == "changed":
+            parts.append("is another than before the call" if wanted else "is the same as before the call")
+        elif operator == "runs":
+            parts.append("runs " + " or ".join(map(shown, wanted if isinstance(wanted, list) else [wanted])))
+        elif operator == "length":
+            parts.append(f"has a length that {describe(wanted if isinstance(wanted, dict) else {'equals': wanted})}")
+        else:
+            parts.append(words.get(operator, operator + " {}").format(shown(wanted)))
+    return " and ".join(parts)
+
+
+def shown(value: Any, limit: int = 160) -> str:
+    """A value as a short literal: secrets masked, then cut in the middle."""
+    from truecall_py.core.fast_json import dumps
+    from truecall_py.core.redaction import masked, window
+
+    if value is ABSENT:
+        return "nothing"
+    if isinstance(value, str):
+        text = window(value, limit)
+        text = literal(masked(text) if "\n" in text else text)  # what spans lines is known by them
+    else:
+        try:
+            text = window(dumps(value), limit)
+        except (TypeError, ValueError):
+            text = repr(value)
+    text = masked(text)
+    if len(text) <= limit:
+        return text
+    keep = (limit - 5) // 2
+    return f"{text[:keep]} ... {text[-keep:]}"
+
+
+def literal(text: str) -> str:
+    for raw, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
+        text = text.replace(raw, written)
+    return f'"{text}"'

@@ -1,0 +1,68 @@
+"""Where truecall's own files and the person's are. Looks nothing up that it does not need."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.core.errors import PayloadError
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def shipped(installed: str, checkout: str) -> str:
+    """The folder `installed` inside the package (a wheel), or else `checkout` beside it (the repository)."""
+    inside = os.path.join(PACKAGE, installed)
+    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(PACKAGE), checkout)
+
+
+def hooks() -> str:
+    """The folder of the launcher. Its place in the wheel never changes: registered settings name it."""
+    return shipped("hooks", "hooks")
+
+
+def contracts() -> str:
+    """The folder of the starter packs."""
+    return shipped("data/packs", "contracts")
+
+
+def launcher() -> str:
+    """The launcher that a harness registers."""
+    return os.path.join(hooks(), "run.sh")
+
+
+def state() -> str:
+    """The folder of the trust store: $XDG_STATE_HOME/truecall or its default."""
+    given = os.environ.get("XDG_STATE_HOME", "")
+    root = given if given.startswith("/") else os.path.expanduser("~/.local/state")
+    return os.path.join(root, "truecall")
+
+
+def runs(state: str, session: str) -> str:
+    """The file that is there while work of a session goes on in the background (unsettled.set_mark); `session` as the
+    name of a folder."""
+    return os.path.join(state, "open", session, "runs.done")
+
+
+def user_file() -> str:
+    """The person's own contract file, judged in every project."""
+    given = os.environ.get("XDG_CONFIG_HOME", "")
+    root = given if given.startswith("/") else os.path.expanduser("~/.config")
+    return os.path.join(root, "truecall", "truecall.yaml")
+
+
+def anchor(variable: str) -> str:
+    """The folder whose contracts count: the project's, never one that the agent chose for a command. `variable` is
+    the one in which the harness names it, if it has one."""
+    given = os.environ.get(variable, "") if variable else ""
+    if given.startswith("/"):
+        return given
+    try:
+        return os.getcwd()
+    except OSError:  # the folder was deleted under us: Linux still knows its name, elsewhere the shell may
+        try:
+            named = os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
+        except OSError:
+            named = os.environ.get("PWD", "")
+    if not named.startswith("/"):
+        raise PayloadError("the working folder was deleted, so its contracts cannot be found")
+    return named

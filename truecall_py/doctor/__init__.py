@@ -1,0 +1,1 @@
+"""Shows whether truecall is really asked."""

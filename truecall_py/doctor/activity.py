@@ -1,0 +1,79 @@
+"""What the ledger shows of a registration: whether a client really asked the hook, and contracts that no call ever
+came to. Reads; a ledger that cannot be read is a finding, never an error."""
+
+from __future__ import annotations
+
+import time
+
+from truecall_py.core import paths as places
+from truecall_py.core.errors import TruecallError
+from truecall_py.doctor.registrations import NOTE, OK, WARNING, Finding
+from truecall_py.reporting import queries as history
+from truecall_py.trust import store as trust
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from truecall_py.ledger.store import Ledger
+
+ENOUGH = 20  # calls, before a contract that none came to is worth a word
+MANY = 5000  # calls that are looked at, the newest ones
+SHOWN = 12  # names in one line
+GROUP = "ledger"
+
+
+def found(names: Iterable[str], folder: str, state: str) -> Iterator[Finding]:
+    """Everything that the ledger says of these harnesses, and of the contracts that count in a folder."""
+    try:
+        ledger = history.opened(state)
+        if ledger is None:
+            return
+        last = history.seen(ledger)
+        for name in names:
+            yield fired(name, last.get(name))
+        yield from never(ledger, folder, state)
+        ledger.close()
+    except TruecallError as error:
+        yield Finding(WARNING, GROUP, error.what, error.where, error.do or "look at it")
+
+
+def fired(name: str, at: float | None) -> Finding:
+    if at is None:
+        return Finding(NOTE, name, "no call of this client is in the ledger yet")
+    when = time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(at))
+    return Finding(OK, name, f"the hook was last asked by this client at {when}")
+
+
+def never(ledger: Ledger, folder: str, state: str) -> Iterator[Finding]:
+    """The contracts that are in force here and that no call ever came to, beside the tools that were seen."""
+    try:
+        sources = trust.sources(folder, state, places.user_file(), None)
+        ids = [each.id for source in sources if source.index for each in source.contracts()]
+    except (TruecallError, ValueError, LookupError, TypeError):
+        return  # said elsewhere
+    calls, matched, tools = seen(ledger)
+    idle = [each for each in dict.fromkeys(ids) if each not in matched]
+    if calls < ENOUGH or not idle:
+        return
+    what = f"of {calls} calls none came to {listed(idle)}; tools that were seen: {listed(tools)}"
+    yield Finding(NOTE, "contracts", what)
+
+
+def seen(ledger: Ledger) -> tuple[int, set[str], list[str]]:
+    """(Number of calls, contracts that were judged, tools by how often they were used) of the newest calls."""
+    calls, matched, tools = 0, set(), dict[str, int]()
+    for session in reversed(history.sessions(ledger)):
+        if calls > MANY:
+            break
+        for each in ledger.session(session, MANY):
+            if each.event == "ended":
+                calls += 1
+                tools[each.tool] = tools.get(each.tool, 0) + 1
+                matched |= {str(told.get("contract")) for told in each.data.get("verdicts", ())}
+    return calls, matched, sorted(tools, key=lambda name: -tools[name])
+
+
+def listed(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

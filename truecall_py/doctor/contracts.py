@@ -1,0 +1,185 @@
+"""What is enforced in a folder: its contract files and their trust, names that are nearly one, code that changed,
+and tools that no client here can have. Never changes the trust store."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from truecall_py.contract_files import loader
+from truecall_py.contract_files.lint.codes import printable
+from truecall_py.contracts.model import FILE_NAME, guards
+from truecall_py.core import paths as places
+from truecall_py.core.errors import TruecallError
+from truecall_py.doctor import registrations as inventory
+from truecall_py.doctor.registrations import ERROR, OK, WARNING, Finding
+from truecall_py.messages.corrections import shell_word
+from truecall_py.setup import codex_trust
+from truecall_py.setup import plan as installs
+from truecall_py.setup.file_changes import look
+from truecall_py.setup.plan import PROJECT, USER
+from truecall_py.trust import store as trust
+from truecall_py.trust.store import CHANGED, DELETED, TRUSTED, UNTRUSTED, Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+GROUP = "contracts"
+WORDS = {
+    CHANGED: "it was changed after it was trusted; what was trusted is in force",
+    DELETED: "it was deleted, and what was trusted is still in force",
+}
+# Files in which clients keep their MCP servers, below the home folder; and below a project.
+SERVERS = ("mcpServers", "mcp_servers", "mcp", "servers")
+HOME = (".claude.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json",
+        ".copilot/mcp-config.json", ".config/opencode/opencode.json", ".config/opencode/opencode.jsonc",
+        ".cline/mcp.json", ".cline/data/settings/cline_mcp_settings.json")  # fmt: skip
+BELOW = (".mcp.json", ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml",
+         ".gemini/settings.json", ".qwen/settings.json", ".github/mcp.json", ".vscode/mcp.json", "opencode.json",
+         "opencode.jsonc")  # fmt: skip
+BROUGHT = ("plugin_", "claude_ai", "ide", "claude-in-chrome", "computer-use", "codex_apps")  # no file names these
+
+
+def found(folder: str, state: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
+    """Everything to be said of the contracts that count in a folder."""
+    yield from misnamed(folder, nearly)
+    try:
+        sources = trust.sources(folder, state, places.user_file(), None)
+    except TruecallError as error:
+        yield Finding(ERROR, GROUP, error.what, error.where, error.do)
+        return
+    if not sources:
+        yield Finding(WARNING, GROUP, f"there is no {FILE_NAME} here or above, so nothing is checked", folder,
+                      "truecall init")  # fmt: skip
+    known = servers(folder)
+    for source in sources:
+        yield from of_source(source, known)
+
+
+def unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Finding]:
+    """Guards that are never asked: `clients` are those that are registered here, by name, and whether truecall is
+    asked there before a call."""
+    deaf = sorted(name for name, asks in clients.items() if not asks)
+    try:
+        sources = trust.sources(folder, state, places.user_file(), None)
+        asked = [each for source in sources for each in source.contracts() if guards(each.plain)]
+    except (TruecallError, ValueError, LookupError, TypeError):
+        return  # told by `found`
+    if not asked or not deaf:
+        return
+    names = ", ".join(each.id for each in asked[:5]) + (" and others" if len(asked) > 5 else "")
+    what = f"{names} guard calls before they are made, and {', '.join(deaf)} asks truecall only afterwards"
+    yield Finding(WARNING, GROUP, what, do="write `post` beside `pre`, or use Claude Code or Codex for such work")
+
+
+def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
+    path, do = source.path, f"truecall trust {shell_word(source.path)}"
+    if source.status == UNTRUSTED:
+        why = source.why or "has not been trusted by a person yet"
+        yield Finding(ERROR, GROUP, f"it {why}: every call is answered with not confirmed", path, do)
+        yield from errors(path)
+        return
+    try:
+        contracts = source.contracts()
+    except (TruecallError, ValueError, LookupError, TypeError) as error:
+        yield Finding(ERROR, GROUP, f"the pin is damaged: {error}", path, do)
+        return
+    if source.status == TRUSTED:
+        number = f"{len(contracts)} contract{'' if len(contracts) == 1 else 's'}"
+        yield Finding(OK, GROUP, f"trusted and unchanged, {number}", path)
+    else:
+        undo = f"{do}, or truecall trust --revoke {shell_word(path)}" if source.status == DELETED else do
+        yield Finding(WARNING, GROUP, f"it {source.why}" if source.why else WORDS[source.status], path, undo)
+        yield from errors(path) if source.status == CHANGED else ()
+    for contract in contracts:
+        if changed := trust.changed_code(contract.plain):
+            yield Finding(ERROR, GROUP, f"{contract.id} runs code that is not what was trusted: {changed}",
+                          contract.source, f"look at it, then: {do}")  # fmt: skip
+        for tool in contract.plain.get("tool") or ():
+            server = missing(tool, known)
+            if server:
+                what = f"{contract.id} is for {tool}, and no client's settings here name an MCP server {server!r}"
+                yield Finding(WARNING, GROUP, what, contract.source, "mend the name, or connect the server")
+
+
+def errors(path: str) -> Iterator[Finding]:
+    """What keeps a file from being trusted."""
+    try:
+        problems = loader.problems(trust.read_bytes(path), path)
+    except OSError:
+        return
+    for problem in problems:
+        if problem.severity == "error":
+            where = f"{printable(path)}:{problem.line}:{problem.column}"
+            yield Finding(ERROR, GROUP, f"{problem.code} {problem.message}", where, problem.hint)
+
+
+def misnamed(folder: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
+    """Files here and above that somebody meant to be a contract file."""
+    here = os.path.realpath(folder)
+    while True:
+        try:
+            names = sorted(os.listdir(here))
+        except OSError:
+            names = []
+        for name in names:
+            if name != FILE_NAME and name.lower() in nearly:
+                path = os.path.join(here, name)
+                target = shell_word(os.path.join(here, FILE_NAME))
+                yield Finding(WARNING, GROUP, "it is not read: the name is another", path,
+                              f"mv {shell_word(path)} {target}")  # fmt: skip
+        if here == os.path.dirname(here):
+            return
+        here = os.path.dirname(here)
+
+
+def missing(tool: str, known: set[str]) -> str:
+    """The server in a tool's name that nobody knows, or ""."""
+    parts = tool.split("__")
+    if len(parts) < 3 or parts[0] != "mcp" or "*" in parts[1] or "?" in parts[1] or parts[1].startswith(BROUGHT):
+        return ""
+    return "" if any(tool.startswith(f"mcp__{name}__") for name in known) else parts[1]
+
+
+def servers(folder: str) -> set[str]:
+    """The MCP servers that any client's settings name, as tools are named after them."""
+    home = os.path.expanduser("~")
+    paths = [os.path.join(home, name) for name in HOME]
+    here = os.path.realpath(folder)
+    while True:
+        paths += [os.path.join(here, name) for name in BELOW]
+        if here == os.path.dirname(here):
+            break
+        here = os.path.dirname(here)
+    for module in installs.registered().values():  # clients whose folder was moved
+        for scope in (USER, PROJECT):
+            beside = os.path.dirname(installs.place(module.REGISTRATION, scope, folder))
+            paths += [os.path.join(beside, name) for name in ("settings.json", "config.toml", ".claude.json",
+                                                              "mcp-config.json", "../mcp-config.json")]  # fmt: skip
+    names: set[str] = set()
+    for path in dict.fromkeys(map(os.path.normpath, paths)):
+        names |= named(settings_of(path), folder) if os.path.lexists(path) else set()
+    return {re.sub(r"[^a-zA-Z0-9_-]", "_", name) for name in names}
+
+
+def settings_of(path: str) -> dict[str, Any]:
+    if not path.endswith(".toml"):
+        return inventory.plain(path)
+    try:
+        return codex_trust.parsed(installs.text_of(look(path)))
+    except TruecallError:
+        return {}
+
+
+def named(plain: dict[str, Any], folder: str) -> set[str]:
+    found: set[str] = set()
+    for key in SERVERS:
+        table = plain.get(key)
+        found |= set(table) if isinstance(table, dict) else set()
+    projects = plain.get("projects")
+    for path in {folder, os.path.realpath(folder)}:
+        if isinstance(projects, dict) and isinstance(projects.get(path), dict):
+            found |= named({key: value for key, value in projects[path].items() if key != "projects"}, folder)
+    return found

@@ -1,0 +1,182 @@
+"""The canary: a call that no agent made, told to a registered command as its client would tell it, and whether
+the answer is one that this client puts in front of its model. Without a trusted contract it proves that the command
+answers, with one that its engine and a check work. Never starts a process itself."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from truecall_py.clients import module
+from truecall_py.clients.registration import quoted
+from truecall_py.contracts.model import FILE_NAME
+from truecall_py.core.types import Correction
+from truecall_py.hook import main as hook
+from truecall_py.messages import failures as trouble_words
+from truecall_py.trust import pin as pinning
+from truecall_py.world import snapshots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+TOOL, CALL, SAID = "truecall_doctor", "truecall-doctor", "The canary sang."
+FAILED = ("PostToolUseFailure", "postToolUseFailure")
+# By these the clients name the project; a client sets its own, and some set Claude Code's as well.
+FOLDERS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "COPILOT_PROJECT_DIR")
+TIME = "2026-01-01T00:00:00.000Z"
+UNTRUSTED = ("NOT CONFIRMED", "trusted")  # what is said where nobody trusts the contract file
+EFFECT, CONTRACT = "sang.txt", "truecall-doctor-canary"
+REFUTED = ("NOT DONE", CONTRACT)
+TEXT = f"""version: 1
+contracts:
+  - id: {CONTRACT}
+    tool: {TOOL}
+    post: {{file_exists: {{path: "{{{{project}}}}/{EFFECT}"}}}}
+"""
+
+
+def lay(folder: str) -> str:
+    """Writes a contract file that nobody trusts, so that the hook must answer in every folder; its path."""
+    path = os.path.join(folder, FILE_NAME)
+    with open(path, "x", encoding="utf-8") as file:
+        file.write("version: 1\n")
+    return path
+
+
+def prove(folder: str) -> tuple[str, str]:
+    """Writes a contract that the canary breaks until there is a file EFFECT, and trusts it in a store of its own;
+    (the contract file, the store). Raises TruecallError or OSError."""
+    path, state = os.path.join(folder, FILE_NAME), os.path.join(folder, "state")
+    with open(path, "x", encoding="utf-8") as file:
+        file.write(TEXT)
+    pinning.trust(pinning.compile_file(path), state)
+    return path, state
+
+
+def extended(command: str, path: str, state: str) -> str:
+    """A registered line with words behind it, of which the last ones count: these contracts and this store; "" for
+    a line behind whose command no word can be put."""
+    import shlex
+
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        words = list(lexer)
+    except ValueError:
+        return ""
+    plain = not any(word and not word.strip("();<>|&") for word in words)
+    starts = [at for at, word in enumerate(words) if word.endswith("/run.sh")]
+    if not plain or not starts or any(letter in command for letter in "`\n\r#") or "$(" in command:
+        return ""
+    return f"{command} --contracts {quoted(path)} --state {quoted(state)}"
+
+
+def environment(harness: str, folder: str, given: Mapping[str, str]) -> dict[str, str]:
+    """What the client hands to a hook: its own environment, and the project's folder as it names it."""
+    name = module(harness).PROJECT_ENV
+    found = {key: value for key, value in given.items() if key not in FOLDERS}
+    return {**found, "CLAUDE_PROJECT_DIR": folder, name: folder} if name else found
+
+
+def payload(harness: str, event: str, folder: str) -> dict[str, Any]:
+    """What the client tells of a call that ended. The session has no name, so that no session is marked as told."""
+    failed = event in FAILED
+    if harness == "opencode":
+        asks = {"tool": TOOL, "sessionID": "", "callID": CALL, "args": {}}
+        return {"cwd": folder, "input": asks, "output": {"title": TOOL, "metadata": {}, "output": SAID}}
+    if harness == "cline":
+        row = {"id": CALL, "name": TOOL, "input": {}, "output": {"query": "", "result": SAID, "success": True}}
+        return {"clineVersion": "", "hookName": "tool_result", "taskId": "", "workspaceRoots": [folder],
+                "workspaceInfo": {"rootPath": folder}, "tool_result": row}  # fmt: skip
+    if harness == "copilot-cli" and event[0] == "p":
+        told = {"error": SAID} if failed else {"toolResult": {"resultType": "success", "textResultForLlm": SAID}}
+        return {"sessionId": "", "timestamp": 0, "cwd": folder, "toolName": TOOL, "toolArgs": {}, **told}
+    plain: dict[str, Any] = {"session_id": "", "cwd": folder, "hook_event_name": event}
+    plain |= {"tool_name": TOOL, "tool_input": {}}
+    if harness == "copilot-cli":
+        told = {"error": SAID} if failed else {"tool_result": {"result_type": "success", "text_result_for_llm": SAID}}
+        return {**plain, "timestamp": TIME, **told}
+    plain["transcript_path"] = ""
+    answer: Any = {"llmContent": SAID, "returnDisplay": SAID}
+    if harness in ("claude-code", "codex"):
+        answer = SAID
+        plain |= {"permission_mode": "default", "tool_use_id": CALL}
+    if harness == "codex":
+        plain |= {"turn_id": CALL, "model": "none", "transcript_path": None}
+    if harness == "gemini-cli":
+        plain |= {"timestamp": TIME}
+    if harness == "qwen-code":
+        plain |= {"timestamp": TIME, "tool_use_id": CALL, "tool_call_id": CALL}
+    if event == before(harness):
+        return {**plain, "session_id": CALL}
+    if event == "PostToolBatch":
+        call = {"tool_name": TOOL, "tool_input": {}, "tool_use_id": CALL}
+        return {**plain, "tool_calls": [{**call, "tool_response": f"<tool_use_error>{SAID}</tool_use_error>"}]}
+    return {**plain, **({"error": SAID} if failed else {"tool_response": answer})}
+
+
+def trouble(
+    harness: str, event: str, told: dict[str, Any], code: int, out: bytes, err: bytes,
+    words: tuple[str, ...] = UNTRUSTED,
+) -> str:  # fmt: skip
+    """What is wrong with an answer to the canary; "" for one in the client's dialect that speaks of it, in these
+    words."""
+    said = err.decode("utf-8", "replace").strip().splitlines()
+    last = f": {said[-1][:200]}" if said else ""
+    if code != 0:
+        return f"the command ended with exit code {code}{last}"
+    if not out.strip() and event not in (*module(harness).HANDLED, *getattr(module(harness), "ONLY", ())):
+        return ""  # it looks or notes, and says nothing
+    if not out.strip():
+        return f"the command said nothing, which {module(harness).REGISTRATION.client} takes for: all is well{last}"
+    try:
+        answer = json.loads(out)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        return f"the answer is no JSON object: {out[:120].decode('utf-8', 'replace')!r}"
+    answer.pop("systemMessage", None)  # for the person alone
+    text = max(strings(answer), key=len, default="")
+    if text == trouble_words.DIED:
+        return "truecall's own program did not end well: the interpreter cannot run it"
+    if not any(answer == rendered(harness, event, told, text, replace) for replace in (False, True)):
+        client = module(harness).REGISTRATION.client
+        return f"the answer is not in the dialect of {client}: {json.dumps(answer)[:200]}"
+    if not all(word in text for word in words):
+        return f"the answer does not speak of the canary: {text[:200]!r}"
+    return ""
+
+
+def before(harness: str) -> str:
+    """The event at which this client lets the hook look before a call, "" where it has none."""
+    return str(getattr(module(harness), "BEFORE", ""))
+
+
+def looked(state: str) -> bool:
+    """Whether the look before the canary was kept."""
+    return snapshots.find(state, CALL, CALL) is not None
+
+
+def silent(code: int, out: bytes) -> str:
+    """What is wrong with an answer to a canary that kept its contract; "" for none at all."""
+    if code != 0:
+        return f"the command ended with exit code {code}"
+    return f"the command said {out[:200].decode('utf-8', 'replace')!r}" if out.strip() else ""
+
+
+def rendered(harness: str, event: str, told: dict[str, Any], text: str, replace: bool) -> Any:
+    """A correction with these words as this version answers it to the canary."""
+    calls = hook.calls(module(harness), told)
+    reply = module(harness).render(event, calls[0] if calls else None, Correction(text, replace), ())
+    return json.loads(reply.stdout)
+
+
+def strings(value: Any) -> list[str]:
+    """Every text in an answer."""
+    if isinstance(value, str):
+        return [value]
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for each in inside for text in strings(each)]

@@ -1,0 +1,1 @@
+"""Contracts that are judged before a call."""

@@ -1,0 +1,72 @@
+"""What a client tells of no call that has ended: that a person is asked to approve one, and that a batch of calls is
+over, which is a tick and where a refusal ends the loop. Judges nothing; a ledger that takes nothing is told of at the
+next call."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from truecall_py.core.types import ToolCall
+from truecall_py.judging.recorder import Remembering
+from truecall_py.ledger.events import RESTS, identity, turn_of
+from truecall_py.ledger.store import BATCH, ENDED, REFUSED, REQUESTED, WAITING, Event, Ledger, LedgerError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+IDLE = 3600.0  # seconds after the last lie, when batches need not be counted any more
+MANY = 50  # calls of a batch that are kept
+
+
+def waiting(state: str, call: ToolCall) -> None:
+    """Notes that a person is asked to approve a call; what is asked about stands with the request itself."""
+    if not call.session:
+        return
+    try:
+        memory = Remembering(state, call, {})
+        memory.ledger.add(memory.event(WAITING, "", {}, call.call_id or asked_about(memory)))
+    except LedgerError:
+        return
+
+
+def asked_about(memory: Remembering) -> str:
+    """The id of the call that waits: the last one of this turn with these arguments that was asked for and has not
+    ended; else a name of its own. The question may hold a description that the call does not. Raises LedgerError."""
+    call = memory.call
+    args = {name: value for name, value in call.args.items() if name != "description"}
+    plain = ToolCall(**{**call.__dict__, "args": args})
+    mine = {identity(each, memory.memory.key) for each in (call, plain)}
+    turn, events = turn_of(call), memory.memory.events
+    over = {each.call for each in events if each.event in (ENDED, REFUSED)}
+    waits = {each.call for each in events if each.event == WAITING}
+    asked = [
+        each.call for each in reversed(events)
+        if each.event == REQUESTED and each.turn == turn and each.identity in mine and each.call not in over
+    ]  # fmt: skip
+    # One that waits already is asked about by a second copy of this hook.
+    return next((each for each in asked if each not in waits), next(iter(asked), f"{turn} {min(mine)}"))
+
+
+def batch(state: str, payload: dict[str, Any]) -> Event | None:
+    """Notes one tick, as Claude Code's PostToolBatch tells it. The refusal of one of its calls with which the budget
+    was gone, where the policy ends the loop then; else None."""
+    session, told = str(payload.get("session_id", "")), payload.get("tool_calls")
+    rows = told if isinstance(told, list) else []
+    calls = [str(each.get("tool_use_id", "")) for each in rows if isinstance(each, dict)]
+    at = time.time()
+    name = f"batch {(calls[0] if calls else '') or f'{at:.6f}'}"
+    turn, path = str(payload.get("prompt_id", "")), os.path.join(state, RESTS)
+    if not session:
+        return None
+    try:
+        ledger = Ledger(state, create=False)
+        ledger.add(Event(session, name, BATCH, at, "claude-code", turn, data={"calls": calls[:MANY]}))
+        every = (each for call in calls[:MANY] for each in ledger.of(session, call))
+        ends = next((each for each in every if each.data.get("ends")), None)
+        if os.stat(path).st_mtime < at - IDLE:
+            os.unlink(path)
+        return ends
+    except (LedgerError, OSError):
+        return None

@@ -1,0 +1,65 @@
+"""The answers where nothing could be judged, in the dialect of whoever asked. Never silence, and never "all is
+well"."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.core.types import Correction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from truecall_py.core.types import Reply
+    from truecall_py.hook.stdin import Options
+
+
+def answer(options: Options, why: str, do: str = "", harness: ModuleType | None = None) -> Reply:
+    """The answer where nothing could be judged: in the dialect of the harness that is known, else in the one
+    that most understand."""
+    from truecall_py.clients import NAMES, module
+    from truecall_py.messages.failures import unreadable
+
+    if options.stop is not None:
+        return at_stop(module(options.stop.harness), options.stop.event, options.stop.active, why)
+    harness = harness or module(options.harness if options.harness in NAMES else "claude-code")
+    if options.active is not None and hasattr(harness, "hold"):
+        return at_stop(harness, options.event, options.active, why)
+    if options.event == getattr(harness, "BEFORE", "") and guarded_anyway(harness, options):
+        from truecall_py.messages.guards import unasked
+
+        refusal: Reply = harness.refuse(options.event, unasked(why, do), ())
+        return refusal
+    text = unreadable(why, do)
+    if options.event in harness.KNOWN:  # one that is not about a finished call: the person is told
+        told: Reply = harness.render(options.event, None, None, (text,))
+        return told
+    event = options.event if options.event in harness.HANDLED else harness.HANDLED[0]
+    correction: Reply = harness.render(event, None, Correction(text, False), ())
+    return correction
+
+
+def guarded_anyway(harness: ModuleType, options: Options) -> bool:
+    """Whether guards are to be asked about the call that could not be judged, as far as that can be told."""
+    from truecall_py.core import paths as places
+    from truecall_py.trust import store as trust
+
+    try:
+        if options.announced is not None and not options.off():
+            state, session = options.state or places.state(), places.anchor(harness.PROJECT_ENV)
+            found = trust.sources(session, state, places.user_file(), options.contracts)
+            return any(source.refuses(options.announced) for source in found)
+    except BaseException:  # then it counts whether there are any
+        options.announced = None
+    marked = os.path.exists(os.path.join(options.state or places.state(), trust.GUARDS))
+    return marked and options.announced is None and not options.off()
+
+
+def at_stop(harness: ModuleType, event: str, active: bool, why: str) -> Reply:
+    """The same for an agent that wants to stop: it is held once, to tell the person."""
+    from truecall_py.messages.stop import cannot_say, unknown
+
+    text = "" if active else cannot_say(why, ())
+    reply: Reply = harness.hold(event, text, (unknown(why),))
+    return reply

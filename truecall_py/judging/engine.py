@@ -1,0 +1,270 @@
+"""Finds the contracts that apply to a call and judges them against the world. The one place where a verdict
+is decided; never speaks to anybody and never decides how a verdict is delivered."""
+
+from __future__ import annotations
+
+from truecall_py.checks import STAGE, STRUCTURE
+from truecall_py.contracts.facts import Facts, reported
+from truecall_py.contracts.matchers import describe, holds, shown
+from truecall_py.contracts.model import COMBINATORS
+from truecall_py.contracts.template import resolve
+from truecall_py.core.errors import Unverified
+from truecall_py.core.record import record
+from truecall_py.core.types import (  # fmt: skip
+    ABSENT,
+    DUPLICATE,
+    FAILURE,
+    HONEST_FAILURE,
+    LANDED,
+    LIE,
+    NOT_LANDED,
+    OLD,
+    REFUTED,
+    SUCCESS,
+    UNKNOWN,
+    UNVERIFIED,
+    VERIFIED,
+    Outcome,
+    Verdict,
+)
+from truecall_py.judging.polling import about, broken, brought, untouched, vacuous, watched, worst
+from truecall_py.world.world import World
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from truecall_py.contracts.model import Contract
+    from truecall_py.core.types import File, ToolCall
+    from truecall_py.world.snapshots import Snapshot
+
+# What only the answer to a call tells.
+ANSWERED = frozenset(("result", "text", "reported", "exit_code", "is_error", "duration"))
+
+
+@record(frozen=True)
+class Moment:
+    """When and where a call is judged: `ends` is the monotonic time of the deadline, `received` the time since
+    the epoch at which we were told of the call, `session` the folder of the session (None: not known), `snapshot`
+    what was seen before the call (None: nothing)."""
+
+    ends: float
+    received: float
+    session: str | None = None
+    snapshot: Snapshot | None = None
+
+
+@record(frozen=True)
+class Application:
+    """One way in which a contract applies: to one file of the call, with one capture of `runs`."""
+
+    file: File | None = None
+    match: dict[str, str] | None = None
+
+
+def condition(
+    path: str, matcher: dict[str, Any], facts: Facts, before: bool = False, guard: bool = False,
+    anywhere: bool = False,
+) -> list[dict[str, str]] | None:  # fmt: skip
+    """The captures of one `when` (one empty capture where it has no `runs`), None where it does not hold. With
+    `before` the call is not made yet: what only its answer tells may hold, and so does nothing against it."""
+    if before and path.partition(".")[0] in ANSWERED:
+        return [{}]
+    value = facts.get(path)
+    captures: list[dict[str, str]] = [{}]
+    if "runs" in matcher:
+        if not isinstance(value, str):
+            return None
+        captures = []
+        for pattern in matcher["runs"]:
+            found = captured(pattern, value, facts, before, guard, anywhere)
+            captures += [each for each in found if each not in captures]
+        if not captures:
+            return None
+    rest = {operator: wanted for operator, wanted in matcher.items() if operator != "runs"}
+    wanted = resolve(rest, facts)
+    return captures if not rest or holds(wanted, value, facts.world, condition=True) else None
+
+
+def captured(
+    pattern: str, command: str, facts: Facts, before: bool, guard: bool = False, anywhere: bool = False
+) -> list[dict[str, str]]:
+    """What a `runs` pattern captures of a command; nothing where it does not match."""
+    program = pattern.partition(" ")[0]
+    redirects = " > " in pattern or " >> " in pattern
+    if (program.isalnum() and program not in command) or (redirects and ">" not in command):
+        return []  # without loading the parser
+    from truecall_py.shell.runs import runs
+
+    # The exit code may cost a look-up: it is asked for only if the command could match at all.
+    found = runs(pattern, command, 0, guard, anywhere)
+    return (found if before or not found else runs(pattern, command, exit_code_of(facts))) or []
+
+
+def exit_code_of(facts: Facts) -> int | None:
+    value = facts.get("exit_code")
+    return value if isinstance(value, int) else None
+
+
+def applications(
+    contract: Contract, call: ToolCall, world: World, before: bool = False, guard: bool = False
+) -> list[Application] | str:
+    """Every way in which a contract that names this call applies to it, or why it does not; `before` the call,
+    every way in which it may. As a `guard` it is about every file of the call, since none is changed yet. Raises
+    Unverified where a condition cannot be told."""
+    files: Sequence[File | None] = (None,)
+    if contract.plain.get("per_file"):
+        files = call.files if guard else relevant(contract, call)
+        if not files:
+            return "the call names no file that this contract is about"
+    anywhere = guard and all(map(placeless, contract.plain.get("pre", ())))
+    found: list[Application] = []
+    why = ""
+    for file in files:
+        facts = Facts(call, world, file)
+        captures: list[dict[str, str]] = [{}]
+        for path, matcher in contract.plain.get("when", {}).items():
+            here = condition(path, matcher, facts, before, guard, anywhere)
+            if here is None:
+                why = f"when: {path} must be one that {describe(matcher)}, and is {shown(facts.get(path), 80)}"
+                break
+            captures = [{**left, **right} for left in captures for right in here]
+        else:
+            found.extend(Application(file, match or None) for match in captures)
+    return found or why
+
+
+def placeless(item: dict[str, Any]) -> bool:
+    """Whether a compiled check of a guard looks at the call alone, and so in no folder."""
+    if item["check"] not in COMBINATORS:
+        return STAGE.get(item["check"]) == STRUCTURE
+    held = item["params"] if isinstance(item["params"], list) else [item["params"]]
+    return all(map(placeless, held))
+
+
+def guarding(contract: Contract, call: ToolCall, world: World) -> list[Application] | Outcome:
+    """Every way in which a contract guards a call that is not made yet; an Outcome where that cannot be told."""
+    try:
+        applying = applications(contract, call, world, before=True, guard=True)
+    except Unverified as why:
+        return Outcome("when", UNVERIFIED, "to see whether the guard is about this call", why.why, why.cause)
+    except Exception as error:
+        return broken("when", error)
+    return [] if isinstance(applying, str) else applying
+
+
+def relevant(contract: Contract, call: ToolCall) -> list[File]:
+    """The files that at least one of the contract's checks is about."""
+    if "receipt" in contract.plain:
+        return list(call.files)
+    return [file for file in call.files if any(about(item, file, contract) for item in contract.plain["post"])]
+
+
+def world_of(contract: Contract, call: ToolCall, moment: Moment) -> World:
+    """The world as this contract sees it, before anything is known of files and captures."""
+    return World(
+        call.start_cwd, contract.project, moment.ends, None, contract.seconds("timeout"),
+        contract.plain.get("interpreter"), moment.session, moment.received, moment.snapshot,
+    )  # fmt: skip
+
+
+def judge(contract: Contract, call: ToolCall, moment: Moment) -> list[Verdict]:
+    """One Verdict for every way in which a contract that names this call applies to it; none where it does
+    not apply, and none of a doubt where it says `doubts: silent` (a fault of truecall's own is always told)."""
+    world, receipt = world_of(contract, call, moment), "receipt" in contract.plain
+    began = world.now()
+    try:
+        # What a lost answer would have told cannot decide whether an operation was begun.
+        applying = applications(contract, call, world, before=receipt)
+    except Unverified as why:
+        return [untold(contract, call, "to see whether the contract applies", why.why, why.cause)]
+    except Exception as error:
+        return [verdict(contract, call, world, None, (broken("when", error),), began)]
+    if isinstance(applying, str):
+        return []
+    found = []
+    for application in applying:
+        began = world.now()
+        here = inside(world, application)
+        facts = Facts(call, here, application.file, application.match)
+        outcomes = watched(contract, call, facts)
+        told = verdict(contract, call, here, application, outcomes, began)
+        silent = contract.plain.get("doubts") == "silent" and not receipt
+        if told.state != UNVERIFIED or told.cause == "truecall" or not silent:
+            found.append(told)
+    return found
+
+
+def untold(contract: Contract, call: ToolCall, expected: str, why: str, cause: str = "contract") -> Verdict:
+    """The Verdict of a contract that could not be judged at all."""
+    world = World()
+    outcome = Outcome("contract", UNVERIFIED, expected, why, cause)
+    return verdict(contract, call, world, None, (outcome,), world.now())
+
+
+def inside(world: World, application: Application) -> World:
+    """The world of one application: relative paths start where the captured command itself ran."""
+    folder = (application.match or {}).get("directory")
+    if not folder:
+        return world
+    base = world.base
+    if folder.startswith("/"):
+        base = folder
+    elif base is not None:
+        base = world.resolve(folder)
+    return world.at(base)
+
+
+def claim(state: str, said: str, outcomes: Sequence[Outcome] = ()) -> str:
+    """What the verdict makes of the tool's claim (the outcomes of the contract format). What was done twice is there:
+    to say that it was done is no lie."""
+    if state == VERIFIED:
+        return LANDED
+    if state == UNVERIFIED:
+        return UNKNOWN
+    wrong = [each.receipt or {} for each in outcomes if each.state == REFUTED]
+    if wrong and all(each.get("state") == DUPLICATE for each in wrong):
+        return DUPLICATE
+    return {SUCCESS: LIE, FAILURE: HONEST_FAILURE}.get(said, NOT_LANDED)
+
+
+def verdict(
+    contract: Contract,
+    call: ToolCall,
+    world: World,
+    application: Application | None,
+    outcomes: tuple[Outcome, ...],
+    began: float,
+) -> Verdict:
+    plain = contract.plain
+    if plain.get("vacuous") != "ok" and worst(outcomes) == VERIFIED and brought(outcomes) == OLD:
+        outcomes = vacuous(outcomes, "tool" if untouched(contract, call, outcomes) else "vacuous")
+    state = worst(outcomes)
+    # Delivery follows the cause: a doubt that is the tool's or the world's doing outweighs one that is ours.
+    causes = [outcome.cause for outcome in outcomes if outcome.state == UNVERIFIED]
+    cause = next((name for name in causes if name in ("tool", "world")), causes[0] if causes else "")
+    subject = ""
+    if application and application.file:
+        subject = application.file.path
+    elif application and application.match:
+        subject = ", ".join(value[:200] for name, value in application.match.items() if name != "directory")
+    said = ABSENT if state == VERIFIED else reported(call, world)
+    about = () if application is None else effect(contract, call, world, application)
+    marks = bool(plain.get("claims")), plain.get("store") == "none"
+    return Verdict(
+        contract.id, state, claim(state, str(said), outcomes), outcomes, contract.source,
+        plain.get("mode", "enforce"), plain.get("repeat", ""), plain.get("remedy", ""),
+        tuple(plain.get("alternatives", ())), cause, subject,
+        world.now() - began, plain.get("class", ""), plain.get("grants", ""), contract.file, about, *marks,
+    )  # fmt: skip
+
+
+def effect(contract: Contract, call: ToolCall, world: World, application: Application) -> tuple[Any, ...]:
+    """What tells one real effect from another: the contract's file, the folder in which relative paths start, and the
+    file or the captures. Nothing (an empty tuple) where the folder of a command is not known."""
+    if world.base is None and "shell" in call.kinds:
+        return ()
+    path = application.file.path if application.file else None
+    match = sorted((name, value) for name, value in (application.match or {}).items() if name != "directory")
+    return contract.file, contract.project, world.base, path, match

@@ -1,0 +1,179 @@
+"""From one call and the contracts that are enforced to verdicts, correction and notices. The way is the same
+for the hook, `verify` and `judge()`; reads no standard input and writes nothing."""
+
+from __future__ import annotations
+
+from truecall_py.core.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from truecall_py.contracts.model import Contract
+    from truecall_py.core.types import Correction, ToolCall, Verdict
+    from truecall_py.judging.engine import Moment
+    from truecall_py.judging.recorder import Remembering
+    from truecall_py.trust.store import Source
+    from truecall_py.world.snapshots import Snapshot
+
+
+@record(frozen=True)
+class Judgement:
+    """What came of one call. `applied` are the ids of the contracts that were judged; `correction` is what
+    the agent is told (None: nothing), `notices` what the person is."""
+
+    call: ToolCall | None
+    verdicts: tuple[Verdict, ...] = ()
+    correction: Correction | None = None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def applied(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(verdict.contract for verdict in self.verdicts))
+
+
+def named(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
+    """The contracts of all sources that name this call."""
+    return [contract for source in sources for contract in source.named(call)]
+
+
+def verdicts(
+    contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None,
+    snapshot: Snapshot | None = None, received: float | None = None,
+) -> list[Verdict]:  # fmt: skip
+    """The verdicts of all contracts that apply and are not guards alone; every one is judged, whatever the others
+    say. `ends` is the
+    monotonic time of the deadline, `session` the folder of the session where it is known, `snapshot` what was
+    seen before the call, `received` when we were told of it, in seconds since the epoch (None: now)."""
+    import time
+
+    from truecall_py.contracts.model import guards_only
+    from truecall_py.judging.engine import Moment, judge, untold
+    from truecall_py.trust.store import changed_code
+
+    moment = Moment(ends, time.time() if received is None else received, session, snapshot)
+    call = started(call, snapshot)
+    found: list[Verdict] = []
+    for contract in contracts:
+        if guards_only(contract.plain):
+            continue
+        changed = changed_code(contract.plain) if contract.plain.get("pins") else ""
+        if not changed:
+            found.extend(judge(contract, call, moment))
+        elif applies(contract, call, moment):
+            why = f"{changed} was changed since the contract was trusted (or was not there then)"
+            why += "; the user can run: truecall trust"
+            found.append(untold(contract, call, "the code that was trusted", why))
+    return found
+
+
+def drifts(call: ToolCall) -> bool:
+    """Whether a command changes its folder, so that its client cannot say afterwards where it started."""
+    return call.start_cwd is None and "shell" in call.kinds
+
+
+def snapshot_of(
+    contracts: Sequence[Contract], call: ToolCall, state: str, ends: float | None = None,
+    transcript: str | None = None,
+) -> Snapshot | None:  # fmt: skip
+    """What was seen before a call; looked up only where a contract asks, or where only that look knows in which
+    folder the command started. `transcript` is asked for the end of calls of whose end no hook was told, until the
+    monotonic time `ends`."""
+    if not drifts(call) and not any(contract.plain.get("before") for contract in contracts):
+        return None
+    from truecall_py.world import snapshots
+
+    found = snapshots.find(state, call.session, call.call_id)
+    if found is None:
+        return None
+    snapshots.ended(found)
+    at = found.at
+
+    def over(name: str) -> bool:
+        from truecall_py.clients.call_outcomes import ended_before
+        from truecall_py.world.world import World
+
+        return ended_before(transcript, name, at, World(ends=ends))
+
+    return snapshots.Snapshot(**{**found.__dict__, "over": over if transcript else None})
+
+
+def started(call: ToolCall, snapshot: Snapshot | None) -> ToolCall:
+    """The call with the folder in which it started, where only the look before it knows that."""
+    if snapshot is None or call.start_cwd is not None or snapshot.cwd is None:
+        return call
+    from truecall_py.core.types import ToolCall as Call
+
+    return Call(**{**call.__dict__, "start_cwd": snapshot.cwd})
+
+
+def look_before(
+    contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None
+) -> Snapshot | None:
+    """What the contracts that may apply to a call want to know of the world before it is made; None where that
+    is nothing."""
+    wanted = [contract for contract in contracts if drifts(call) or contract.plain.get("before")]
+    if not wanted:
+        return None
+    import time
+
+    from truecall_py.judging.engine import Moment
+    from truecall_py.judging.snapshot_before import PATIENCE, facts
+    from truecall_py.world.snapshots import Snapshot
+
+    at = time.time()
+    starts = Snapshot(at, call.cwd, {})
+    found = facts(wanted, started(call, starts), Moment(min(ends, time.monotonic() + PATIENCE), at, session))
+    return None if found is None else Snapshot(at, call.cwd, found, call.agent, call.turn)
+
+
+def applies(contract: Contract, call: ToolCall, moment: Moment, before: bool = False) -> bool:
+    """Whether a contract that names this call is about it, or (`before` its end is known) may come to be; where
+    nobody can tell, it is."""
+    from truecall_py.core.errors import Unverified
+    from truecall_py.judging.engine import applications, world_of
+
+    try:
+        return not isinstance(applications(contract, call, world_of(contract, call, moment), before), str)
+    except Unverified:
+        return True
+
+
+def concluded(
+    call: ToolCall, found: Sequence[Verdict], notices: tuple[str, ...] = (), memory: Remembering | None = None
+) -> Judgement:
+    """The Judgement of the verdicts: what is told to whom. `memory` knows of earlier attempts, and is told of this
+    one."""
+    if not found:
+        if memory is not None:
+            memory.ended((), {}, call.reported, {})
+        return Judgement(call, (), None, notices)
+    from truecall_py.core.types import FAILURE, REFUTED, VERIFIED
+
+    plain = call.reported != FAILURE and not call.transcript and not call.event.endswith("Failure")
+    if plain and all(verdict.state == VERIFIED for verdict in found):
+        if memory is not None:
+            memory.ended(found, {}, call.reported, {})
+        return Judgement(call, tuple(found), None, notices)
+    from truecall_py.contracts.facts import reported, text
+    from truecall_py.policy.orders import DONE_ALREADY, LANDED_ANYWAY, OBSERVE, SILENT, deliver
+    from truecall_py.world.world import World
+
+    said = reported(call, World())
+    trials = {} if memory is None else memory.trials(found, said, text(call) or "")
+    delivered = [(verdict, deliver(verdict, call, said, trials.get(at))) for at, verdict in enumerate(found)]
+    if any(verdict.state == REFUTED for verdict in found):  # then "it did land" would be half the truth
+        delivered = [pair for pair in delivered if pair[1].order not in (LANDED_ANYWAY, DONE_ALREADY)]
+    if memory is not None:
+        told_as = {id(verdict): (delivery.order, delivery.form) for verdict, delivery in delivered}
+        memory.ended(found, trials, said, {at: told_as.get(id(each), ("", SILENT)) for at, each in enumerate(found)})
+    if all(delivery.form == SILENT for _, delivery in delivered):
+        return Judgement(call, tuple(found), None, notices)
+    from truecall_py.messages.corrections import correction, handed_over, observed
+
+    told = tuple(observed(verdict, call) for verdict, delivery in delivered if delivery.form == OBSERVE)
+    by_verdict = {id(each): trials[at] for at, each in enumerate(found) if at in trials}
+    made = correction(delivered, call, said, by_verdict, memory is not None and memory.ends)
+    if made is not None and made.ends:
+        told += (handed_over(call),)
+    return Judgement(call, tuple(found), made, notices + told)

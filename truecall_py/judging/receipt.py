@@ -1,0 +1,229 @@
+"""What an authoritative source says of an operation: which of its receipts are about it, in which state it is, and
+which of two receipts is the newer one. Only the source counts: what the tool said of itself is not looked at here,
+and what cannot be told is never done, never failed, and never an order to do it again.
+
+A receipt as it travels (in Outcome.receipt, and in the ledger) is a map: `match` (what must stand in it, resolved;
+None: that could not be), `state` (verified, pending, refuted, duplicate, or "" where there is none that can be read),
+`as_of` (a number, or a time as text; None), `effect` (what its `id` says, ""), `which` (a digest of all of it),
+`owner`.
+"""
+
+from __future__ import annotations
+
+from truecall_py.checks import module
+from truecall_py.contracts.facts import path_in
+from truecall_py.contracts.matchers import same, shown
+from truecall_py.contracts.template import resolve
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import ABSENT, DUPLICATE, PENDING, REFUTED, UNVERIFIED, VERIFIED, Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from truecall_py.contracts.facts import Facts
+    from truecall_py.contracts.model import Contract
+    from truecall_py.core.types import ToolCall
+
+    Receipt = dict[str, Any]
+
+CHECK = "receipt"  # the name of its outcome
+MOST = 10_000  # receipts in one piece of evidence
+# Seconds by which the clock of a source may be ahead of this machine's. A time beyond that is that of no event, and
+# believed once it would be the newest for ever.
+AHEAD = 24 * 3600.0
+FINAL = (VERIFIED, REFUTED, DUPLICATE)
+# Trouble of the look itself leaves the operation as unknown as a source that does not answer.
+OURS = ("contract", "truecall")
+
+
+def outcome(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
+    """What the source says of the operation that a call is. Raises nothing but what is a bug."""
+    from truecall_py.judging.polling import asked
+
+    spec = contract.plain["receipt"]
+    receipt: Receipt = {"match": None, "state": "", "as_of": None, "effect": "", "which": ""}
+    receipt["owner"] = spec.get("owner", "")
+    began = facts.world.now()
+    expected = "a receipt of this operation from its source"
+    try:
+        receipt["match"] = wanted(spec["match"], facts)
+        expected = expect(spec, receipt["match"])
+        source = module(spec["from"]["check"])
+        evidence = source.evidence(asked(source, spec["from"]["params"], facts), call, facts.world)
+        receipt |= judged(spec, receipt["match"], evidence, facts.world.wall())
+    except Unverified as why:
+        cause = why.cause if why.cause in (*OURS, "tool") else "world"
+        took = facts.world.now() - began
+        return Outcome(CHECK, UNVERIFIED, expected, why.why, cause, seconds=took, receipt=receipt)
+    found = receipt.pop("found")
+    state, cause = (UNVERIFIED, "world") if receipt["state"] == PENDING else (receipt["state"], "")
+    state = REFUTED if state == DUPLICATE else state
+    return Outcome(CHECK, state, expected, found, cause, seconds=facts.world.now() - began, receipt=receipt)
+
+
+def wanted(match: dict[str, Any], facts: Facts) -> dict[str, Any]:
+    """What must stand in the receipt, by path. Raises Unverified for what names no operation: nothing, a list, a
+    map, an empty text."""
+    found: dict[str, Any] = resolve(match, facts, "value")
+    for path, value in found.items():
+        if value is None or value == "" or isinstance(value, (list, dict)):
+            raise Unverified(f"{path} of the receipt would have to be {shown(value, 60)}, which names no operation",
+                             "contract")  # fmt: skip
+    return found
+
+
+def expect(spec: dict[str, Any], match: dict[str, Any]) -> str:
+    done = [word for word, meaning in spec["states"].items() if meaning == VERIFIED]
+    about = ", ".join(f"{path} {shown(value, 60)}" for path, value in match.items())
+    return f"a receipt ({spec['from']['check']}) with {about}, and {spec['state']} {' or '.join(map(shown, done))}"
+
+
+def judged(spec: dict[str, Any], match: dict[str, Any], evidence: Any, now: float) -> Receipt:
+    """What the evidence says `now`: `state`, `as_of`, `effect`, `which`, `found`. Raises Unverified."""
+    listed = receipts(spec, evidence)
+    mine = [each for each in listed if about(each, match)]
+    if not mine:
+        raise Unverified(nothing(listed, match), "world")
+    read = [one(spec, each, now) for each in mine]
+    newest: dict[str, Receipt] = {}
+    for number, each in enumerate(read):
+        name = each["effect"] or str(number)  # without an id, two that are alike are two
+        newest[name] = later(newest[name], each) if name in newest else each
+    done = [each for each in newest.values() if each["state"] == VERIFIED]
+    if len(done) > 1:
+        names = ", ".join(shown(each["effect"], 60) if each["effect"] else each["found"] for each in done[:4])
+        which = " ".join(sorted(each["which"] for each in done))[:100]
+        return {**done[-1], "state": DUPLICATE, "which": which,
+                "found": f"{len(done)} effects of this one operation are done: {names}"}  # fmt: skip
+    chosen = read[0]
+    for each in read[1:]:
+        chosen = later(chosen, each)
+    if not chosen["state"]:
+        raise Unverified(f"{chosen['found']}, of which the contract does not say what it means", "world")
+    return chosen
+
+
+def receipts(spec: dict[str, Any], evidence: Any) -> list[Any]:
+    """The receipts in the evidence; none where the source says that there is nothing. Raises Unverified."""
+    if evidence is ABSENT:
+        return []
+    path = spec.get("items")
+    listed = path_in(evidence, path) if path else evidence
+    if path and not isinstance(listed, list):
+        raise Unverified(f"the evidence has no list at {path}, but {shown(listed, 80)}", "world")
+    listed = listed if isinstance(listed, list) else [listed]
+    if len(listed) > MOST:
+        raise Unverified(f"the evidence holds more than {MOST} receipts", "world")
+    return listed
+
+
+def about(receipt: Any, match: dict[str, Any]) -> bool:
+    """Whether a receipt is about this operation: every field is there and the same, type and all."""
+    return isinstance(receipt, dict) and all(same(path_in(receipt, path), value) for path, value in match.items())
+
+
+def nothing(listed: Sequence[Any], match: dict[str, Any]) -> str:
+    """What there is instead of a receipt of the operation."""
+    if not listed:
+        return "the source has no receipt of it"
+    first = listed[0]
+    for path, value in match.items():
+        there = path_in(first, path) if isinstance(first, dict) else ABSENT
+        if not same(there, value):
+            count = "the one receipt" if len(listed) == 1 else f"none of {len(listed)} receipts"
+            verb = "is that of another operation" if len(listed) == 1 else "is of this operation"
+            return f"{count} {verb}: {path} is {shown(there, 80)} and not {shown(value, 80)}"
+    return f"none of {len(listed)} receipts is of this operation"
+
+
+def one(spec: dict[str, Any], receipt: dict[str, Any], now: float) -> Receipt:
+    """One receipt of the operation, read; `now` is in seconds since the epoch. Raises Unverified for a time or a name
+    that cannot be read."""
+    from truecall_py.core.fast_json import dumps
+    from truecall_py.core.hashing import sha256
+
+    word = path_in(receipt, spec["state"])
+    state = spec["states"].get(word, "") if isinstance(word, str) else ""
+    found = f"{spec['state']} is {shown(word, 80)}"
+    as_of = effect = None
+    if spec.get("as_of"):
+        as_of = path_in(receipt, spec["as_of"])
+        happened(as_of, now)
+        found += f" as of {shown(as_of, 60)}"
+    if spec.get("id"):
+        effect = path_in(receipt, spec["id"])
+        if effect is ABSENT or effect in (None, "") or isinstance(effect, (bool, list, dict)):
+            raise Unverified(f"the receipt's {spec['id']} is {shown(effect, 60)}, which names no effect", "world")
+        found += f", {spec['id']} {shown(effect, 80)}"
+    name = "" if effect is None else str(effect)
+    name = name if len(name) <= 200 else sha256(name.encode("utf-8", "replace"))
+    which = sha256(dumps(sorted(receipt.items())).encode())[:16]
+    return {"state": state, "as_of": as_of, "effect": name, "which": which, "found": found}
+
+
+def later(old: Receipt, new: Receipt) -> Receipt:
+    """Which of two receipts is to be believed: the newer one; where nothing says which that is, what is final before
+    what is pending. Raises Unverified where they contradict each other, or their times cannot be compared."""
+    order = compared(old["as_of"], new["as_of"])
+    older, newer = (old, new) if order <= 0 else (new, old)
+    ids = older["effect"], newer["effect"]
+    if (older["state"], newer["state"]) == (VERIFIED, REFUTED) and all(ids) and ids[0] != ids[1]:
+        why = f"effect {shown(ids[0], 60)} was done, and another one, {shown(ids[1], 60)}, was rejected after it"
+        raise Unverified(f"{why}: a rejection says nothing of another effect", "world")
+    if order:
+        return new if order < 0 else old
+    if old["state"] == new["state"]:
+        return new
+    for one_, other in ((old, new), (new, old)):
+        if one_["state"] in FINAL and other["state"] == PENDING:
+            return one_
+    words = " and ".join(each["state"] or "a state of no known meaning" for each in (old, new))
+    why = f"two receipts contradict each other ({words}), and nothing says which is the newer one"
+    raise Unverified(why, "world")
+
+
+def compared(old: Any, new: Any) -> int:
+    """-1 where `old` is older than `new`, 1 where it is newer, 0 where they are of the same time or nothing says it.
+    Raises Unverified."""
+    if old is None and new is None:
+        return 0
+    if old is None or new is None:
+        raise Unverified("one receipt says as of when it is, and the other does not", "world")
+    (kind, left), (other, right) = moment(old), moment(new)
+    if kind != other:
+        raise Unverified(f"{shown(old, 60)} and {shown(new, 60)} cannot be compared in time", "world")
+    return int(left > right) - int(left < right)
+
+
+def happened(as_of: Any, now: float) -> None:
+    """Raises Unverified for an as_of that is none, or a time that is still to come. Of a number nobody knows what it
+    counts."""
+    kind, when = moment(as_of)
+    if kind == "time" and when.timestamp() > now + AHEAD:
+        raise Unverified(f"the receipt is as of {shown(as_of, 60)}, which is more than {AHEAD / 3600:.0f} hours "
+                         "ahead of this machine's clock", "world")  # fmt: skip
+
+
+def moment(value: Any) -> tuple[str, Any]:
+    """(kind, what can be compared) of an as_of: a finite number, or an ISO 8601 time with its zone. Raises
+    Unverified for any other."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value - value == 0:
+        return "number", value
+    if isinstance(value, str) and 19 <= len(value) <= 40:
+        from datetime import datetime
+
+        text = f"{value[:-1]}+00:00" if value[-1] in "Zz" else value
+        head, dot, rest = text.partition(".")
+        digits = len(rest) - len(rest.lstrip("0123456789"))
+        if dot:  # Python before 3.11 wants six of them
+            text = f"{head}.{rest[:digits][:6]:0<6}{rest[digits:]}"
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            found = None
+        if found is not None and found.tzinfo is not None:
+            return "time", found
+    raise Unverified(f"the receipt is as of {shown(value, 60)}, which is neither a number nor a time with its zone",
+                     "world")  # fmt: skip

@@ -1,0 +1,1 @@
+"""The event store, and what follows from its events."""

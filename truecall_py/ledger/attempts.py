@@ -1,0 +1,295 @@
+"""How often a call was tried, and what its session has spent, from the events of the ledger. Counts; words nothing,
+never judges the world, and is loaded only where something was refuted.
+
+An attempt is what an agent does before it hears of the last one: calls that ran side by side are one. It is given
+back once its effect is there. What a compiler, a linter or a test says is worked on: after an edit the same call is
+a new one.
+"""
+
+from __future__ import annotations
+
+from truecall_py.core.record import record
+from truecall_py.core.types import FAILURE, HONEST_FAILURE, LANDED, LIE, REFUTED, SUCCESS, VERIFIED
+from truecall_py.ledger.events import (
+    EDITED,
+    NOISE,
+    TOLD,
+    Trial,
+    contract_of,
+    current,
+    filed,
+    kept_args,
+    partial,
+    turn_of,
+)
+from truecall_py.ledger.open_calls import opened, put_right
+from truecall_py.ledger.store import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
+from truecall_py.policy import retry_budgets as budgets
+from truecall_py.policy.retry_budgets import COMPILE, LINT, TEST, Budget
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from truecall_py.core.types import ToolCall, Verdict
+    from truecall_py.ledger.events import Memory
+    from truecall_py.ledger.store import Event
+
+WORKED_ON = (COMPILE, LINT, TEST)
+NOW = 1 << 62  # the place in the ledger of what is not written yet
+LINES = 2  # earlier attempts that are told
+GUARD = "guard"  # why a call was refused, as remembering.barred has it
+
+
+@record(frozen=True)
+class Try:
+    """One call that ended or was refused. `asked` and `ended` are places in the ledger; `rows` its verdicts as they
+    stand; `landed` says that its effect is there; `event` is None for the call that is judged now."""
+
+    asked: int
+    ended: int
+    turn: str
+    agent: str
+    event: Event | None = None
+    rows: tuple[dict[str, Any], ...] = ()
+    landed: bool = False
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return self.event.data if self.event else {}
+
+    @property
+    def refused(self) -> bool:
+        return self.event is not None and self.event.event == REFUSED
+
+    @property
+    def wrong(self) -> list[dict[str, Any]]:
+        """The verdicts by which it failed: the effect was not there, and the agent was told so."""
+        return [row for row in self.rows if row.get("state") == REFUTED and row.get("form") in TOLD]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was refused or refuted. A failure that said so itself and got no word is work that goes on."""
+        return self.refused or bool(self.wrong)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is of those that a session may have; a failure that said so itself only if it was a repeat."""
+        first = int(self.data.get("attempt") or 1) == 1
+        return self.refused or any(not first or row.get("outcome") != HONEST_FAILURE for row in self.wrong)
+
+
+def tries(events: Sequence[Event]) -> list[Try]:
+    """The calls of a session that ended or were refused, in the order of their ends."""
+    asked = {each.call: each.id for each in events if each.event == REQUESTED}
+    later = {each.call: each for each in reversed(events) if each.event in (JUDGED, SETTLED)}  # the first counts
+    settled = {each.call for each in events if each.event == SETTLED}
+    met = {each.call for each in events if each.event == REQUESTED and each.data.get("met")}
+    return [
+        Try(asked.get(each.call, each.id), each.id, each.turn, each.agent, each, current(each, later.get(each.call)),
+            each.state == VERIFIED or each.call in settled or (each.call in met and guarded_alone(each)))
+        for each in events if each.event in (ENDED, REFUSED)
+    ]  # fmt: skip
+
+
+def guarded_alone(event: Event) -> bool:
+    """Whether nothing is asked of a call but what its guards asked before it, and it went well by its own word."""
+    return event.event == ENDED and not event.data.get("verdicts") and event.data.get("reported") == SUCCESS
+
+
+def grouped(same: Sequence[Try], batches: Sequence[int]) -> list[list[Try]]:
+    """Calls with the same arguments as attempts: one that was asked for before another had ended belongs to it, also
+    if another agent asked; `batches` are the places where a batch of calls ended."""
+    groups: list[list[Try]] = []
+    for each in same:
+        if groups and any(
+            (each.asked < other.ended and (other is groups[-1][0] or other.agent == each.agent))
+            or one_batch(other, each, batches)
+            for other in groups[-1]
+        ):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return groups
+
+
+def one_batch(one: Try, other: Try, batches: Sequence[int]) -> bool:
+    """Whether two calls that ran one after the other were made in one breath. Batches are told of since the first lie
+    for which a route may rest, so nothing is known of the time before."""
+    told = one.refused or any(row.get("outcome") == LIE and row.get("route") for row in one.rows)
+    between = any(one.ended < place < other.ended for place in batches)
+    return bool(batches) and told and not between and (one.turn, one.agent) == (other.turn, other.agent)
+
+
+def trial(memory: Memory, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
+    """Where a refuted call stands. Raises LedgerError."""
+    events = memory.before(call)
+    past, mine = tries(events), memory.identity(call)
+    asked = next((each.id for each in events if each.event == REQUESTED and each.call == call.call_id), NOW)
+    batches = [each.id for each in events if each.event == BATCH]
+    kind = budgets.kind_of(verdict, said, text)
+    series = grouped([*of(past, mine), Try(asked, NOW, turn_of(call), call.agent)], batches)
+    counted, edited = standing_tries(series, past, kind, verdict)
+    attempt = len(counted) + 1
+    recent = [row["outcome"] for each in past for row in each.rows if row.get("outcome") in (LANDED, LIE)]
+    honest = verdict.outcome == HONEST_FAILURE and attempt == 1
+    allowed = budgets.retries(kind, recent, memory.policy)
+    most = int(memory.policy.get("session", budgets.SESSION))
+    budget = Budget(kind, attempt, allowed, spent(past, events, batches) + (not honest), most)
+    earlier = [each for each in past if each not in series[-1] and each.failed and concerns(each, verdict, mine)]
+    return Trial(budget, changed(call, mine, earlier, edited), history(counted, earlier))
+
+
+def used_up(memory: Memory, call: ToolCall, more: int = 0) -> bool:
+    """Whether the session has spent all its attempts before this call, and so many `more`. Raises LedgerError."""
+    events = memory.before(call)
+    batches = [each.id for each in events if each.event == BATCH]
+    return spent(tries(events), events, batches) + more >= int(memory.policy.get("session", budgets.SESSION))
+
+
+def of(past: Sequence[Try], identity: str) -> list[Try]:
+    return [each for each in past if each.event is not None and each.event.identity == identity]
+
+
+def standing_tries(
+    series: Sequence[list[Try]], past: Sequence[Try], kind: str, verdict: Verdict
+) -> tuple[list[list[Try]], bool]:
+    """The attempts at a call that count before the last of `series`, the one that is judged now; and whether an edit
+    made it a new one."""
+    counted: list[list[Try]] = []
+    before: list[Try] = []
+    edited = False
+    for group in series:
+        edited = bool(before) and kind in WORKED_ON and edits(past, before, group, verdict)
+        if edited or any(each.landed for each in group):
+            counted = []
+        before = group
+        if group is not series[-1] and any(each.failed for each in group) and not any(each.landed for each in group):
+            counted.append(group)
+    return counted, edited
+
+
+def edits(past: Sequence[Try], before: Sequence[Try], after: Sequence[Try], verdict: Verdict) -> bool:
+    """Whether something was edited between two attempts: a file by its own tool, or what a command may change. What
+    failed or stands open, and another run that the same contract is about, edit nothing."""
+    since, until = min(each.asked for each in before), min(each.asked for each in after)
+    for each in past:
+        if each.event is None or not since < each.ended < until or each in before or each in after:
+            continue
+        if each.refused or each.data.get("reported") == FAILURE or any(opened(row) for row in each.rows):
+            continue
+        if any(contract_of(row) == (filed(verdict.file), verdict.contract) for row in each.rows):
+            continue
+        if each.data.get("edits") or alters(each.data.get("args", {}).get("command")):
+            return True
+    return False
+
+
+def alters(command: Any) -> bool:
+    """Whether a shell command may have changed anything."""
+    if not isinstance(command, str):
+        return False
+    from truecall_py.shell.commands import simple_commands
+    from truecall_py.shell.later_effects import idle
+
+    simples = simple_commands(command)
+    return simples is None or not all(idle(each) for each in simples)
+
+
+def spent(past: Sequence[Try], events: Sequence[Event], batches: Sequence[int]) -> int:
+    """The attempts of a session that were refuted or refused and not put right since."""
+    used: set[tuple[int, int]] = set()
+    by_call: dict[str, list[Try]] = {}
+    for each in past:
+        if each.event is not None and each.counts and not each.landed:
+            by_call.setdefault(each.event.identity, []).append(each)
+    return sum(
+        1 for same in by_call.values() for group in grouped(same, batches)
+        if not any(made_good(each, events, used) for each in group)
+    )  # fmt: skip
+
+
+def made_good(one: Try, events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
+    """Whether what a call did not bring about is there since, by itself or by a way that the contract names."""
+    if one.event is None:
+        return False
+    if one.data.get("why") == GUARD:
+        return all(met_since(one, row, events, used) for row in one.rows)
+    ways = set(one.data.get("alternatives", ())).union(*(row.get("alternatives", ()) for row in one.wrong))
+    if all(put_right(one.event, row, events, used) or expected_since(one, row, events) for row in one.wrong or [{}]):
+        return True
+    for later in events:
+        there = later.id > one.ended and later.event == ENDED and later.state == VERIFIED
+        if there and later.tool in ways and (later.id, -1) not in used:
+            used.add((later.id, -1))
+            return True
+    return False
+
+
+def met_since(one: Try, row: dict[str, Any], events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
+    """Whether the guard that refused a call let one through since: what it wanted is known to the agent now, whatever
+    the other call was about. Each makes up for one refusal."""
+    guard = list(contract_of(row))
+    for later in events:
+        met = later.data.get("met", ()) if later.id > one.ended and later.event == REQUESTED else ()
+        if guard in met and (later.id, met.index(guard)) not in used:
+            used.add((later.id, met.index(guard)))
+            return True
+    return False
+
+
+def expected_since(one: Try, row: dict[str, Any], events: Sequence[Event]) -> bool:
+    """Whether the very same was expected of a later call by the same contract, and was there."""
+    wanted = (VERIFIED, row.get("expected"), contract_of(row))
+    return bool(wanted[1]) and any(
+        (each.get("state"), each.get("expected"), contract_of(each)) == wanted
+        for later in events if later.id > one.ended and later.event == ENDED
+        for each in later.data.get("verdicts", ())
+    )  # fmt: skip
+
+
+def concerns(one: Try, verdict: Verdict, mine: str) -> bool:
+    """Whether a call was about the same effect: the same call, the same contract, or one that grants the same."""
+    if one.refused:
+        return one.event is not None and one.event.identity == mine
+    return any(
+        contract_of(row) == (filed(verdict.file), verdict.contract)
+        or (verdict.grants and row.get("grants") == verdict.grants)
+        for row in one.rows
+    )
+
+
+def changed(call: ToolCall, mine: str, earlier: Sequence[Try], edited: bool) -> tuple[str, ...] | None:
+    """What is another since the attempt before: the names of arguments, and whether something was edited; None where
+    there was none, or nobody knows its arguments."""
+    if not earlier:
+        return None
+    older, now = earlier[-1].data.get("args", {}), kept_args(call.args)
+    if now and not older:
+        return None
+    noise = NOISE if "shell" in call.kinds else frozenset()
+    names = sorted(name for name in {*older, *now} - noise if older.get(name) != now.get(name))
+    if not names and earlier[-1].event is not None and earlier[-1].event.identity != mine:
+        names = sorted(name for name, text in now.items() if partial(text))  # it is in what is masked or cut
+    return (*names, EDITED) if edited else tuple(names)
+
+
+def history(counted: Sequence[list[Try]], earlier: Sequence[Try]) -> tuple[str, ...]:
+    """The last attempts in a line each: those at this very call by their numbers, and before them what else was tried
+    for the same effect."""
+    own = [(number, group[-1]) for number, group in enumerate(counted, 1)][-LINES:]
+    inside = [each for group in counted for each in group]
+    others = [each for each in earlier if each not in inside][-(LINES - len(own)) :] if len(own) < LINES else []
+    return (*(f"before that: {line(each)}" for each in others),
+            *(f"attempt {number}: {line(each)}" for number, each in own))  # fmt: skip
+
+
+def line(one: Try) -> str:
+    """What became of a call."""
+    tool = one.event.tool if one.event else ""
+    if one.refused:
+        why = "by a guard" if one.data.get("why") == GUARD else "since its route rested"
+        return f"{tool} was refused, {why}"
+    found = next((row.get("found", "") for row in one.wrong), "")
+    return f"{tool} reported {one.data.get('reported') or 'nothing'}; found {found or 'that it is not there'}"

@@ -1,0 +1,98 @@
+"""Which routes rest, from the events of the ledger: a tool, or a shell contract, that lied too often is left alone
+for some ticks. Loaded only where something lied; words nothing, refuses nothing.
+
+A tick is one batch of calls. Where the client tells of none, it is a group of calls that ran side by side.
+"""
+
+from __future__ import annotations
+
+from truecall_py.core.types import LANDED, LIE
+from truecall_py.ledger.events import Rest, contract_route, current
+from truecall_py.ledger.store import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from truecall_py.ledger.store import Event
+
+
+def resting(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[str, Rest]:
+    """The routes that rest after these events of a session. `policy` is the contract file's own."""
+    found: dict[str, Rest] = {}
+    after = int(policy.get("quarantine", {}).get("after", 2))
+    ticks = int(policy.get("quarantine", {}).get("ticks", 3))
+    if not after or not ticks:
+        return found
+    lies: dict[str, int] = {}
+    asked = {each.call: place for place, each in enumerate(events) if each.event == REQUESTED}
+    last: dict[tuple[str, str], int] = {}  # where a call with these arguments lied last
+    for index, rows in judged(events):
+        call = events[index]
+        counted = set()  # a call lies once, however many contracts say so
+        for row in rows:
+            route = route_of(row)
+            if not route or row.get("mode") == "observe":
+                continue
+            if row.get("outcome") == LANDED:
+                lies[route] = 0
+                found.pop(route, None)
+            if row.get("outcome") != LIE or route in counted:
+                continue
+            counted.add(route)
+            twin = last.get((route, call.identity), -1) > asked.get(call.call, index)  # they ran side by side
+            last[route, call.identity] = index
+            if twin and call.identity:
+                continue
+            lies[route] = lies.get(route, 0) + 1
+            if lies[route] >= after:
+                lies[route] = 0
+                since = ticks_after(events, index)
+                if since <= ticks:
+                    left = min(ticks, ticks - since + 1)
+                    found[route] = Rest(route, left, row.get("contract", ""), row.get("found", ""),
+                                        tuple(row.get("alternatives", ())))  # fmt: skip
+                else:
+                    found.pop(route, None)
+    return found
+
+
+def judged(events: Sequence[Event]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """(place, verdicts) of each time that calls were judged: at their end, and once what was pending then had ended.
+    What was said of a call at its end stays said, however it was put right."""
+    ended: dict[str, Event] = {}
+    for index, each in enumerate(events):
+        if each.event == ENDED:
+            ended[each.call] = each
+            yield index, list(each.data.get("verdicts", ()))
+        elif each.event in (JUDGED, SETTLED) and each.call in ended:
+            first = ended.pop(each.call)
+            old = first.data.get("verdicts", ())
+            yield index, [new for row, new in zip(old, current(first, each)) if new is not row]  # noqa: B905 - as many
+
+
+def route_of(row: Mapping[str, Any]) -> str:
+    """What rests if this verdict is a lie; "" for what never does."""
+    route = str(row.get("route", ""))
+    return route if route != "shell" else contract_route(str(row.get("file", "")), str(row.get("contract", "")))
+
+
+def ticks_after(events: Sequence[Event], index: int) -> int:
+    """Ticks since an event: 1 in the batch of calls that follows its own."""
+    later = events[index + 1 :]
+    if any(each.event == BATCH for each in events):
+        return sum(1 for each in later if each.event == BATCH)
+    began = overlaps(later)
+    return began if later and later[-1].event == REQUESTED else began + 1
+
+
+def overlaps(events: Sequence[Event]) -> int:
+    """How many groups of calls that ran side by side: a new one begins when one is asked for after another ended."""
+    count, ended = 0, True
+    for each in events:
+        if each.event in (REQUESTED, REFUSED) and ended:
+            count, ended = count + 1, each.event == REFUSED
+        elif each.event == ENDED:
+            ended = True
+    return count

@@ -1,0 +1,284 @@
+"""What the ledger says about a call: how often it was tried, what became of its tool before, what rests. Turns calls
+and verdicts into events and events into facts; words nothing, and never judges the world.
+
+What an event keeps in `data` beside its columns (everything from a call masked and cut):
+  requested  args, cwd, contracts, observing, untold (the ids of those that name it, and of those of them that only
+             observe; whether its end may be told to nobody)
+  waiting    args                        (Codex' PermissionRequest, without an id: joined by turn and arguments)
+  refused    why (quarantine | guard), route, ticks, alternatives, contract, found; of a guard: verdicts, attempt,
+             kind, order, cwd
+  ended      args, reported, exit_code, background, attempt, changed, kind, order, form, seconds,
+             edits (whether it is a tool that changes files),
+             stop (whether it is a call that contracts at the stop ask for, by contract),
+             verdicts: [{contract, file, state, outcome, kind, found, expected, subject, cause, mode, grants,
+             alternatives, route, order, form,
+             operation, owner}]          (the identity of the operation, where the contract has a receipt)
+  judged     by, verdicts                (what was pending has ended, and not all of it is verified)
+  settled    by, verdicts                (what was pending or stood open is verified now)
+  batch      calls                       (Claude Code's PostToolBatch: one tick)
+  stop       held, open, claims, message_cut
+  switch     on, until
+  lost                                   (the ledger was begun anew while this turn of the session went on)
+Its column `state` is, for ended, judged and settled, the worst verdict (verified, refuted, unverified, pending; "":
+no contract applied).
+"""
+
+from __future__ import annotations
+
+from truecall_py.core.record import record
+from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.ledger.store import ENDED, REFUSED, REQUESTED, Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from truecall_py.core.types import Verdict
+    from truecall_py.ledger.store import Ledger
+    from truecall_py.policy.retry_budgets import Budget
+
+PENDING = "pending"
+RESTS = "resting"  # a file in the state folder: while it is there, the launcher lets batches of calls be counted
+# Arguments of a command that say nothing of what is done: two that differ in them alone are the same call.
+NOISE = frozenset(("description", "timeout", "timeout_ms", "yield_time_ms", "max_output_tokens", "justification",
+                   "explanation"))  # fmt: skip
+TOLD = ("append", "replace")  # the forms in which an agent reads a correction
+LONG = 10_000  # characters of a text above which blanks count
+LAST = 250  # events of a session that decisions look back at
+FAR = 2000  # the same where something was refuted before those
+EDITED = "files, by an edit in between"  # beside names of arguments: what changed since the attempt before
+SHELL = "shell"  # the route of a verdict on a command: it is the contract that rests
+LONGEST = 400  # characters of one argument or phrase that are kept
+RANK = {REFUTED: 3, UNVERIFIED: 2, PENDING: 1, VERIFIED: 0}
+
+
+@record(frozen=True)
+class Trial:
+    """Where a call stands: its `budget` (None: nothing refuted), the arguments that `changed` since the attempt
+    before (None: there was none), what became of earlier attempts, a line each, and the routes that are `resting`."""
+
+    budget: Budget | None = None
+    changed: tuple[str, ...] | None = None
+    history: tuple[str, ...] = ()
+    resting: frozenset[str] = frozenset()
+
+
+@record(frozen=True)
+class Rest:
+    """A route that rests: a tool, or a shell contract, for `ticks` more ticks; `alternatives` are the other ways;
+    `over` says that the session has no attempts left for any of them."""
+
+    route: str
+    ticks: int
+    contract: str
+    found: str
+    alternatives: tuple[str, ...] = ()
+    over: bool = False
+
+
+def rest_of(data: dict[str, Any]) -> Rest:
+    """The Rest for which a call was refused, by what the event keeps of it."""
+    ways = data.get("alternatives", ())
+    return Rest(str(data.get("route", "")), int(data.get("ticks", 1)), str(data.get("contract", "")),
+                str(data.get("found", "")), tuple(ways) if isinstance(ways, (list, tuple)) else (),
+                bool(data.get("over")))  # fmt: skip
+
+
+def turn_of(call: ToolCall) -> str:
+    """The turn of a call; calls of a sub-agent have turns of their own."""
+    return f"{call.turn}/{call.agent}" if call.agent else call.turn
+
+
+def without_noise(call: ToolCall) -> dict[str, Any]:
+    """The arguments as they count: a long text by its digest; of a command, blanks made one and what says nothing
+    left out. To any other tool a description may be all there is, and a blank may count."""
+    from truecall_py.core.hashing import fingerprint
+
+    found = {}
+    shell = "shell" in call.kinds
+    for name, value in call.args.items():
+        if isinstance(value, str) and len(value) > LONG:
+            value = fingerprint(value.encode("utf-8", "replace"))
+        elif isinstance(value, str) and shell:
+            value = " ".join(value.split())
+        if not shell or name not in NOISE:
+            found[name] = value
+    return found
+
+
+def identity(call: ToolCall, key: bytes) -> str:
+    """The keyed digest of tool and arguments, up to noise; of a command, with the folder in which it starts."""
+    folder = call.start_cwd if "shell" in call.kinds else None
+    return sealed([call.tool, folder, sorted(without_noise(call).items())], key)
+
+
+def sealed(plain: Any, key: bytes) -> str:
+    """The keyed digest of a JSON value: equal values can be told, and nothing can be guessed from it."""
+    from truecall_py.core.fast_json import dumps
+    from truecall_py.core.hashing import keyed
+
+    return keyed(key, dumps(plain).encode())[:32]
+
+
+def kept_args(args: dict[str, Any]) -> dict[str, str]:
+    """The arguments as they may be stored: secrets masked by their names and shapes, long ones cut."""
+    from truecall_py.core.fast_json import dumps
+    from truecall_py.core.redaction import masked, plain, shortened, window
+
+    found = {}
+    for name, value in list(args.items())[:40]:
+        safe = plain(window(value, LONGEST) if isinstance(value, str) else value, name)
+        text = safe if isinstance(safe, str) else masked(window(dumps(safe), LONGEST))
+        found[name[:80]] = shortened(text, LONGEST)
+    return found
+
+
+def partial(text: str) -> bool:
+    """Whether an argument was not stored to the letter."""
+    from truecall_py.core.secret_patterns import MASK
+
+    return MASK in text or " bytes left out ...] " in text
+
+
+def phrase(text: str) -> str:
+    from truecall_py.core.redaction import masked, shortened, window
+
+    return shortened(masked(window(text, LONGEST)), LONGEST)
+
+
+def as_data(verdict: Verdict, kind: str, key: bytes, call: str) -> dict[str, Any]:
+    """A verdict as an event keeps it. `effect` is the sealed name of what it is about: a file or what a command
+    names, in its folder; of a contract that names neither, the call itself, by its identity `call`."""
+    outcome = next((each for each in verdict.outcomes if each.state == verdict.state), None)
+    receipt = receipt_of(verdict)
+    plain = {
+        "contract": verdict.contract, "state": PENDING if pending(verdict) else verdict.state,
+        "outcome": verdict.outcome, "kind": kind, "subject": phrase(verdict.subject), "cause": verdict.cause,
+        "mode": verdict.mode, "grants": verdict.grants, "alternatives": list(verdict.alternatives),
+        "found": phrase(outcome.found) if outcome else "", "expected": phrase(outcome.expected) if outcome else "",
+        "source": verdict.source, "file": filed(verdict.file),
+        "effect": sealed([*verdict.about, "" if verdict.subject else call], key) if verdict.about else "",
+    }  # fmt: skip
+    if receipt is not None:
+        plain["operation"], plain["owner"] = receipt.get("operation", "") or "unknown", receipt.get("owner", "")
+    return {name: value for name, value in plain.items() if value not in ("", [])}
+
+
+def pending(verdict: Verdict) -> bool:
+    """Whether the call itself goes on in the background, or its operation is accepted and not done."""
+    receipt = receipt_of(verdict)
+    return any(outcome.check == "background" for outcome in verdict.outcomes) or (
+        verdict.state == UNVERIFIED and receipt is not None and receipt["state"] == PENDING
+    )
+
+
+def receipt_of(verdict: Verdict) -> dict[str, Any] | None:
+    """What the source of the operation says; None where the contract has none."""
+    return next((outcome.receipt for outcome in verdict.outcomes if outcome.receipt is not None), None)
+
+
+def worst(states: Sequence[str]) -> str:
+    return max(states, key=lambda state: RANK.get(state, 0), default="")
+
+
+def route_of(call: ToolCall) -> str:
+    """What rests if it lies: the MCP tool, or SHELL for the contract; "" for what never rests (built-in tools)."""
+    if "mcp" in call.kinds:
+        return call.tool
+    return SHELL if "shell" in call.kinds else ""
+
+
+def filed(path: str) -> str:
+    """A contract file's path as events keep it: a long one with a digest for its end."""
+    if len(path) <= 100:
+        return path
+    from truecall_py.core.hashing import sha256
+
+    return f"{path[:60]}~{sha256(path.encode('utf-8', 'replace'))[:32]}"
+
+
+def contract_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """By what the contract of a kept verdict is known: its file, and its id in it."""
+    return str(row.get("file", "")), str(row.get("contract", ""))
+
+
+def contract_route(file: str, contract: str) -> str:
+    """The name under which a shell contract rests."""
+    return f"contract {contract} of {file}"
+
+
+def current(event: Event, later: Event | None) -> tuple[dict[str, Any], ...]:
+    """The verdicts of a call; what was pending then as it was judged `later` (JUDGED, SETTLED; None: not yet)."""
+    rows = tuple(event.data.get("verdicts", ()))
+    if later is None or not any(row.get("state") == PENDING for row in rows):
+        return rows
+    new = {(*contract_of(row), row.get("subject")): row for row in later.data.get("verdicts", ())}
+    return tuple(
+        {**row, **new[mark]} if row.get("state") == PENDING and mark in new else row
+        for row in rows for mark in [(*contract_of(row), row.get("subject"))]
+    )  # fmt: skip
+
+
+class Memory:
+    """One session's part of the ledger, as far as decisions need it. Raises LedgerError."""
+
+    def __init__(self, ledger: Ledger, session: str, policy: dict[str, Any]) -> None:
+        self.ledger = ledger
+        self.session = session
+        self.policy = policy
+        self.key = ledger.key()
+        self.loaded: list[Event] | None = None
+        self.known = ""  # the identity of a call of which only a masked form is at hand
+
+    @property
+    def events(self) -> list[Event]:
+        """The session's last events, read when they are asked for: most calls need none of them."""
+        if self.loaded is None:
+            self.loaded = self.ledger.session(self.session, LAST)
+        return self.loaded
+
+    def identity(self, call: ToolCall) -> str:
+        return self.known or identity(call, self.key)
+
+    def under_its_name(self, call: ToolCall, at: float) -> ToolCall:
+        """The call under the name that it has in the ledger, since its id may have been another's before; `at` is the
+        time now."""
+        there = self.ledger.of(call.session, call.call_id) if call.call_id else []
+        if not there:
+            return call
+        mine = self.identity(call)
+        if all(each.event == REQUESTED and each.identity == mine for each in there):
+            return call  # as it was asked for, or by a second copy of the hook
+        from truecall_py.ledger.call_ids import apart
+
+        name = apart(self.ledger, call, mine, at)
+        return call if name == call.call_id else ToolCall(**{**call.__dict__, "call_id": name})
+
+    def before(self, call: ToolCall) -> list[Event]:
+        """The events before this call's own end, so that a hook that is registered twice says the same twice; further
+        back where something was refuted before the last ones."""
+        events = self.events
+        ends = (ENDED, REFUSED)
+        own = next((each.id for each in events if each.call == call.call_id and each.event in ends), 0)
+        if len(events) >= LAST and self.ledger.refuted(self.session, events[0].id, 1):
+            events = self.ledger.session(self.session, FAR)
+        return [each for each in events if not own or each.id < own]
+
+    def trial(self, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
+        """Where a refuted call stands."""
+        from truecall_py.ledger.attempts import trial
+
+        return trial(self, call, verdict, said, text)
+
+    def used_up(self, call: ToolCall, more: int = 0) -> bool:
+        """Whether the session has no attempts left, after so many `more`."""
+        from truecall_py.ledger.attempts import used_up
+
+        return used_up(self, call, more)
+
+    def resting(self) -> dict[str, Rest]:
+        """The routes that rest now."""
+        from truecall_py.ledger.cooldowns import resting
+
+        return resting(self.events, self.policy)

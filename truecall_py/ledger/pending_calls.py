@@ -1,0 +1,230 @@
+"""The calls on which the last word is not said, kept so that they can be judged again: what was refuted, could not be
+verified, or is not finished. Never keeps a secret that is known as one, or a call whose contract says `store: none`,
+and nothing longer than it stands open and KEPT.
+
+An argument that holds a secret is kept masked, and to ask for it raises Unverified; an answer that holds one is not
+kept. One file a call, `open/SESSION/CALL.json` in the state folder, for its owner alone, written whole.
+"""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.core.fast_json import Refused, dumps, loads
+from truecall_py.core.paths import runs
+from truecall_py.core.record import record
+from truecall_py.core.secret_patterns import MASK, WORD
+from truecall_py.core.types import ABSENT, File, ToolCall, Withheld
+from truecall_py.world.snapshots import clear, drafted, entries, word
+from truecall_py.world.snapshots import forget as forget_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    from truecall_py.ledger.store import Event
+
+FOLDER = "open"
+LARGEST = 1 << 20  # characters of one call; a larger one is not kept
+KEPT = 24 * 3600.0  # seconds after which an old session's calls are forgotten
+OPERATIONS = "operations"  # of calls whose operation its source has not settled; they outlive turn and session
+REVIEWED = 30 * 24 * 3600.0  # seconds after which those are forgotten
+SUFFIX = ".json"
+ANSWER = {"result": ABSENT, "text": None, "response": ABSENT}  # of a call whose answer is not kept
+
+
+@record(frozen=True)
+class Kept:
+    """A call as it was told of, but for its secrets; when that was, in seconds since the epoch; its keyed digest with
+    them (memory.identity); and the folder whose contracts counted for it ("": not said)."""
+
+    call: ToolCall
+    at: float
+    identity: str = ""
+    folder: str = ""
+
+    @property
+    def masked(self) -> bool:
+        return Withheld.holds(self.call.args)
+
+    def guarded(self) -> ToolCall:
+        """The call as it may be judged: to ask for an argument that is not there as it was raises Unverified. Of a
+        command the words count, and what a contract takes out of it is looked at there."""
+        if not self.masked:
+            return self.call
+        args, command = self.call.args, self.call.args.get("command")
+        if not isinstance(command, str) or "shell" not in self.call.kinds:
+            return ToolCall(**{**self.call.__dict__, "args": Withheld(args)})
+        args = Withheld({**args, "command": command.replace(MASK, WORD)}, ("command",))
+        return ToolCall(**{**self.call.__dict__, "args": args})
+
+
+def place(state: str, session: str, call: str, root: str = FOLDER) -> str:
+    return os.path.join(state, root, word(session), f"{word(call)}{SUFFIX}")
+
+
+def without_secrets(call: ToolCall) -> dict[str, Any] | None:
+    """The fields of a call as they may be stored: arguments masked, and neither an answer nor a file's content that
+    holds a secret. None where a place or a name would have to be masked: then it would be another call."""
+    from truecall_py.core.redaction import plain
+
+    words = [value for name, value in call.__dict__.items() if isinstance(value, str) and name != "text"]
+    if any(plain(word) != word for word in [*words, *(file.path for file in call.files)]):
+        return None
+    answer = {name: getattr(call, name) for name in ANSWER if getattr(call, name) is not ABSENT}
+    fields = {**call.__dict__, "args": plain(call.args), **({} if plain(answer) == answer else ANSWER)}
+    fields["kinds"] = sorted(call.kinds)
+    fields["files"] = [
+        {name: None if name in ("content", "before") and plain(value) != value else value
+         for name, value in file.__dict__.items()} for file in call.files
+    ]  # fmt: skip
+    return {name: value for name, value in fields.items() if value is not ABSENT}
+
+
+def large(call: ToolCall) -> bool:
+    """Whether a call is certainly too large: known before anything in it is looked through."""
+    whole = [call.args, call.text, call.response, [file.content for file in call.files]]
+    return sum(len(dumps(each)) for each in whole if each is not ABSENT) > LARGEST
+
+
+def keep(state: str, call: ToolCall, at: float, identity: str, root: str = FOLDER, cwd: str = "") -> bool:
+    """Keeps a call, with the folder (`cwd`) whose contracts counted for it; False where it could not be, or is too
+    large."""
+    if not call.session or not call.call_id or large(call):
+        return False
+    fields = without_secrets(call)
+    text = "" if fields is None else dumps({"at": at, "identity": identity, "folder": cwd, "call": fields})
+    if not text or len(text) > LARGEST:
+        return False
+    path = place(state, call.session, call.call_id, root)
+    folder, draft = os.path.dirname(path), f"{path}-{os.getpid()}.draft"
+
+    def ready() -> None:
+        if not os.path.isdir(folder):
+            os.makedirs(folder, 0o700, exist_ok=True)
+            clear(os.path.dirname(folder), at - (KEPT if root == FOLDER else REVIEWED))
+
+    try:
+        descriptor = drafted(draft, ready)
+        try:
+            data = text.encode()
+            while data:
+                data = data[os.write(descriptor, data) :]
+        finally:
+            os.close(descriptor)
+        os.rename(draft, path)
+    except OSError:
+        return False
+    return True
+
+
+def find(state: str, session: str, call: str, root: str = FOLDER) -> Kept | None:
+    """A call that was kept; None where there is none that can be read whole."""
+    return at(place(state, session, call, root))
+
+
+def at(path: str) -> Kept | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        data = b""
+        while len(data) <= LARGEST and (piece := os.read(descriptor, LARGEST)):
+            data += piece
+        return read(loads(data.decode(), own=True))
+    except (OSError, Refused, ValueError, LookupError, TypeError, AttributeError):
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def either(state: str, session: str, call: str) -> Kept | None:
+    """A call that was kept: because it stands open, or because its operation is not settled."""
+    return find(state, session, call) or find(state, session, call, OPERATIONS)
+
+
+def read(plain: dict[str, Any]) -> Kept:
+    fields = dict(plain["call"])
+    fields["kinds"] = frozenset(fields["kinds"])
+    fields["files"] = tuple(File(**file) for file in fields["files"])
+    fields["notes"] = tuple(fields.get("notes", ()))
+    return Kept(ToolCall(**fields), float(plain["at"]), str(plain["identity"]), str(plain.get("folder", "")))
+
+
+def calls(state: str, session: str, most: int = 200) -> list[str]:
+    """The ids of calls of a session that are kept, at most so many."""
+    found = []
+    for name in sorted(names(state, session))[:most]:
+        kept = at(os.path.join(state, FOLDER, word(session), name + SUFFIX))
+        if kept is not None:
+            found.append(kept.call.call_id)
+    return found
+
+
+def mark(state: str, session: str) -> int | None:
+    """How many bytes of the transcript were looked through for the end of background work; None where no work of this
+    session goes on."""
+    try:
+        descriptor = os.open(runs(state, word(session)), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        text = os.read(descriptor, 40)
+        return int(text) if text.isdigit() else 0
+    except OSError:
+        return 0
+    finally:
+        os.close(descriptor)
+
+
+def set_mark(state: str, session: str, upto: int | None) -> None:
+    """Says that work goes on in the background and how far the transcript was looked through; None: that no work goes
+    on. Where that cannot be written, it is looked into at the stop alone."""
+    path = runs(state, word(session))
+    try:
+        if upto is None:
+            os.unlink(path)
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            os.write(descriptor, str(upto).encode())
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return
+
+
+def forget(state: str, session: str, call: str, root: str = FOLDER) -> None:
+    """Removes a call on which the last word is said."""
+    forget_file(place(state, session, call, root))
+
+
+def names(state: str, session: str) -> set[str]:
+    """The names of the calls of a session that are kept, as `word` makes them."""
+    folder = os.path.dirname(place(state, session, ""))
+    return {name.removesuffix(SUFFIX) for name in entries(folder) if name.endswith(SUFFIX)}
+
+
+def tidy(state: str, session: str, events: Sequence[Event]) -> None:
+    """Forgets the calls of a session that stand open no longer, by its `events`: they were put right since."""
+    from truecall_py.ledger.open_calls import standing
+    from truecall_py.ledger.store import ENDED
+
+    kept = names(state, session)
+    ended = [each for each in events if each.event == ENDED and word(each.call) in kept]
+    still = {each.event.call for each in standing(events, ended, {})}
+    for each in ended:
+        if each.call not in still:
+            forget(state, session, each.call)
+
+
+def end(state: str, session: str, seen: Collection[str], staying: Collection[str], at: float) -> None:
+    """Forgets what nobody will look at again when a turn is over: the session's calls whose names were `seen` before
+    the gate looked (what came meanwhile nobody has looked at), but for those `staying`, and other sessions' of which
+    nothing was heard for KEPT seconds before `at`."""
+    for name in set(seen) - {word(call) for call in staying}:
+        forget_file(os.path.join(state, FOLDER, word(session), name + SUFFIX))
+    clear(os.path.join(state, FOLDER), at - KEPT)

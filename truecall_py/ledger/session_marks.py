@@ -1,0 +1,76 @@
+"""With which ledger a session began: a mark beside it for each session, so that a ledger that was deleted, emptied or
+exchanged in the middle is not taken for a session in which nothing happened. Never says of a session that is new that
+anything was lost; a copy of the same ledger from before is the one thing that it cannot tell.
+
+A mark is a file without content, `sessions/SESSION-LEDGER`, both by their digests.
+"""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.core.hashing import sha256
+from truecall_py.ledger.store import LedgerError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from truecall_py.core.types import ToolCall
+    from truecall_py.ledger.store import Event, Ledger
+
+FOLDER = "sessions"
+IDS = 8, 24  # letters of a ledger's id, and of a session's
+
+
+class LedgerLost(LedgerError):
+    """The ledger that this session had before is gone, and another one is in its place."""
+
+
+def begun_anew(state: str, session: str, key: bytes) -> bool:
+    """Whether this session has had another ledger than the one with this key."""
+    ledger, name = sha256(key)[: IDS[0]], sha256(session.encode("utf-8", "replace"))[: IDS[1]]
+    if os.path.exists(os.path.join(state, FOLDER, f"{name}-{ledger}")):
+        return False
+    try:
+        others = os.listdir(os.path.join(state, FOLDER))
+    except OSError:
+        others = []
+    if f"{name}-{ledger}" in others:  # set by another hook in this moment
+        return False
+    if any(other.startswith(f"{name}-") for other in others):
+        return True
+    mark_session(state, session, key)
+    return False
+
+
+def mark_session(state: str, session: str, key: bytes) -> None:
+    """Notes that this session has this ledger, and no other: one that comes back later does not know what was done
+    meanwhile. Where no mark can be set, nobody will miss it."""
+    ledger, name = sha256(key)[: IDS[0]], sha256(session.encode("utf-8", "replace"))[: IDS[1]]
+    try:
+        folder = os.path.join(state, FOLDER)
+        os.makedirs(folder, 0o700, exist_ok=True)
+        os.close(os.open(os.path.join(folder, f"{name}-{ledger}"), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        for other in os.listdir(folder):
+            if other.startswith(f"{name}-") and other != f"{name}-{ledger}":
+                os.unlink(os.path.join(folder, other))
+    except OSError:
+        return
+
+
+def lost(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
+    """What is wrong where the session of `event` had another ledger before; written down as that event, so that its
+    turn is known. Raises LedgerError."""
+    state = os.path.dirname(ledger.path)
+    if not begun_anew(state, event.session, key):
+        return None
+    ledger.add(event)
+    mark_session(state, event.session, key)
+    why = "the ledger was deleted, emptied or exchanged in the middle of this session, and what it knew of it is gone"
+    return LedgerLost(why, ledger.path)
+
+
+def miss(state: str, call: ToolCall, matters: bool = True) -> None:
+    """Notes that the ledger did not take down what was told of a call; not where nothing of it `matters` any more."""
+    from truecall_py.ledger import unrecorded_calls as missed
+
+    (missed.mark if matters else missed.taken_back)(state, call.session, call.agent, call.call_id)

@@ -1,0 +1,337 @@
+"""What happened, remembered from one hook call to the next: append-only events in SQLite, in the state folder.
+Never decides anything, never changes or takes back an event, and never keeps a secret or a whole answer.
+
+WAL with `synchronous=NORMAL`: what was acknowledged survives the death of the process. An event is unique by
+(session, call, event), so a hook that is registered twice counts once.
+"""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.core.errors import TruecallError
+from truecall_py.core.fast_json import Refused, dumps, loads
+from truecall_py.core.record import record
+from truecall_py.ledger.sqlite_driver import driver
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+FILE = "ledger.db"
+PATIENCE = 2.0  # seconds that one process waits for another
+LARGEST = 16 << 10  # bytes of what one event keeps beside its columns
+LONGEST = 256  # letters of one column
+RECENT = 250  # events of a session that a hook reads; what was refuted before them is found by itself
+# A hook ends without closing the file, and the next one reads all of the log beside it. SQLite's own count of what it
+# has copied dies with each process, so that alone the log would only ever grow.
+LOG = 1 << 20  # bytes from which on it is copied into the file and begun anew
+REGULAR, KIND = 0o100000, 0o170000  # of a file's mode, without `import stat`
+
+# What a hook can tell of a call, in the order in which it happens.
+REQUESTED, WAITING, ENDED, REFUSED, JUDGED, SETTLED = (
+    "requested", "waiting", "ended", "refused", "judged", "settled",
+)  # fmt: skip
+# What belongs to no call.
+BATCH, STOP, SWITCH, LOST = "batch", "stop", "switch", "lost"
+
+# Each entry brings the file from the version of its place to the next. Never changed once released.
+MIGRATIONS = (
+    """
+    CREATE TABLE events (
+      id INTEGER PRIMARY KEY,
+      session TEXT NOT NULL, call TEXT NOT NULL, event TEXT NOT NULL,
+      at REAL NOT NULL,
+      harness TEXT NOT NULL, turn TEXT NOT NULL, agent TEXT NOT NULL,
+      tool TEXT NOT NULL, identity TEXT NOT NULL, state TEXT NOT NULL,
+      data TEXT NOT NULL,
+      UNIQUE (session, call, event)
+    );
+    CREATE INDEX events_session ON events (session, id);
+    CREATE INDEX events_at ON events (at);
+    CREATE INDEX events_refuted ON events (session, id) WHERE event = 'refused' OR state = 'refuted';
+    CREATE TABLE keys (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+    """,
+    # The same call, in whatever session.
+    "CREATE INDEX events_identity ON events (identity, id) WHERE event = 'requested' OR event = 'ended'",
+    "CREATE INDEX events_operations ON events (identity, id) WHERE substr(event, 1, 7) IN ('intent ', 'receipt')",
+)
+COLUMNS = "id, session, call, event, at, harness, turn, agent, tool, identity, state, data"
+NAMES = (*COLUMNS.split(", ")[:-1], "text")
+SELECT = f"SELECT {COLUMNS} FROM events WHERE"  # noqa: S608 - our own words
+INSERT = (
+    "INSERT INTO events (session, call, event, at, harness, turn, agent, tool, identity, state, data) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, call, event) DO NOTHING"
+)
+# What a verdict is remembered by where an event is too large to be kept whole.
+BONES = ("contract", "file", "state", "outcome", "kind", "cause", "mode", "grants", "route", "source", "effect")
+
+
+class LedgerError(TruecallError):
+    """The ledger cannot be read or written now: locked, full, damaged, or somebody else's."""
+
+    exit_code = 3
+
+
+@record(frozen=True)
+class Event:
+    """One thing that a hook was told or decided. `at` is in seconds since the epoch; `identity` is the keyed digest
+    of tool and arguments; `state` is what the event says of the call (ENDED and SETTLED: the worst verdict, "" where
+    no contract applied); `data` is small and holds no secret. `id` grows with the order of writing (0: not written
+    yet)."""
+
+    session: str
+    call: str
+    event: str
+    at: float
+    harness: str = ""
+    turn: str = ""
+    agent: str = ""
+    tool: str = ""
+    identity: str = ""
+    state: str = ""
+    data: dict[str, Any] = {}  # noqa: RUF012 - a record, made whole for each event
+    id: int = 0
+
+
+class Kept(Event):
+    """An event as it was read: `data` is decoded when it is asked for, since most of a session's is not."""
+
+    def __init__(self, row: Sequence[Any]) -> None:
+        self.__dict__.update(zip(NAMES, row))  # noqa: B905 - as many as COLUMNS
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    @property
+    def data(self) -> dict[str, Any]:
+        found: dict[str, Any] | None = self.__dict__.get("decoded")
+        if found is None:
+            try:
+                value = loads(self.__dict__["text"], own=True)
+            except Refused:
+                value = None
+            found = self.__dict__["decoded"] = value if isinstance(value, dict) else {}
+        return found
+
+
+class Ledger:
+    """The ledger of one state folder. Raises LedgerError wherever it cannot do what it says; it can be used again
+    after that."""
+
+    def __init__(self, state: str, create: bool = True) -> None:
+        self.path = os.path.join(state, FILE)
+        try:
+            self.sqlite = driver()
+        except ImportError:
+            raise LedgerError("this Python has no SQLite", do="use one that has, for TRUECALL_PYTHON") from None
+        try:
+            self.found(create)
+            self.open()
+        except self.sqlite.Error as error:
+            raise self.trouble(error) from None
+        except OSError as error:
+            do = "see that its folder is yours to write in"
+            raise LedgerError(f"the ledger cannot be opened: {error.strerror}", self.path, do) from None
+
+    def found(self, create: bool) -> None:
+        """Sees to it that there is a file, and that it is ours alone. A file that is there is not opened for that:
+        closing it would take away the locks of every other connection in this process."""
+        try:
+            about = os.lstat(self.path)
+        except FileNotFoundError:
+            if not create:
+                raise
+            os.makedirs(os.path.dirname(self.path), 0o700, exist_ok=True)
+            try:
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                os.close(os.open(self.path, flags, 0o600))
+            except FileExistsError:  # made by another process in this moment
+                pass
+            about = os.lstat(self.path)
+        if about.st_mode & KIND != REGULAR or about.st_uid != os.geteuid():
+            do = f"move {self.path} away; a new one is made"
+            raise LedgerError("the ledger is not a file of yours", self.path, do)
+        if about.st_mode & 0o077:
+            os.chmod(self.path, 0o600)
+
+    def open(self) -> None:
+        self.db = self.sqlite.connect(self.path, timeout=PATIENCE, isolation_level=None)
+        version = self.version()
+        if version == 0:
+            self.db.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            self.log_ahead()
+        self.db.execute("PRAGMA synchronous=NORMAL")
+        self.db.execute("PRAGMA wal_autocheckpoint=0")
+        if version < len(MIGRATIONS):
+            self.changed(self.migrate)
+            version = self.version()
+        if version > len(MIGRATIONS):
+            raise LedgerError("the ledger was written by a newer truecall", self.path, "update truecall")
+
+    def version(self) -> int:
+        return int(self.db.execute("PRAGMA user_version").fetchone()[0])
+
+    def log_ahead(self) -> None:
+        """Turns WAL on. SQLite does not wait for a lock here, so that is done by hand where many begin at once."""
+        import time
+
+        ends = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.db.execute("PRAGMA journal_mode=WAL").fetchone()
+                return
+            except self.sqlite.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > ends:
+                    raise
+            time.sleep(0.005)
+
+    def migrate(self) -> None:
+        """Brings the file to this version; whoever comes second finds it done."""
+        for number in range(self.version(), len(MIGRATIONS)):
+            for statement in MIGRATIONS[number].split(";"):
+                if statement.strip():
+                    self.db.execute(statement)
+            self.db.execute(f"PRAGMA user_version={number + 1}")
+        self.db.execute("INSERT OR IGNORE INTO keys VALUES ('identity', ?)", (os.urandom(32),))
+
+    def trouble(self, error: Exception) -> LedgerError:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            return LedgerError("the ledger is locked by another process", self.path, "try again")
+        if "full" in text:
+            return LedgerError("the ledger cannot grow: the disk is full", self.path, "make room")
+        if "malformed" in text or "not a database" in text or "no such" in text or "already exists" in text:
+            do = f"move {self.path}, and what begins with that name, away; a new one is made"
+            return LedgerError(f"the ledger is damaged: {text[:200]}", self.path, do)
+        return LedgerError(f"the ledger cannot be used: {text[:200]}", self.path, "look at the disk and the folder")
+
+    def changed(self, work: Callable[[], Any]) -> Any:
+        """What `work` returns, done in one transaction: kept whole when this returns, undone on any error."""
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            found = work()
+            self.db.execute("COMMIT")
+            return found
+        except self.sqlite.Error as error:
+            raise self.trouble(error) from None
+        finally:
+            if self.db.in_transaction:  # SQLite ends some of them itself
+                self.query("ROLLBACK")
+
+    def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        try:
+            return list(self.db.execute(sql, tuple(values)))
+        except self.sqlite.Error as error:
+            raise self.trouble(error) from None
+
+    def key(self) -> bytes:
+        """The secret with which identities are made: without it nobody can guess arguments from them."""
+        rows = self.query("SELECT value FROM keys WHERE name = 'identity'")
+        if not rows:
+            raise self.trouble(ValueError("no such key; the database is malformed"))
+        return bytes(rows[0][0])
+
+    def add(self, *events: Event) -> list[bool]:
+        """Writes events in one transaction; for each, whether it is new. When this returns they are kept."""
+        found: list[bool] = self.changed(lambda: self.insert(events))
+        self.copy_log()
+        return found
+
+    def insert(self, events: Sequence[Event]) -> list[bool]:
+        """The same inside of a transaction (`changed`)."""
+        return [self.db.execute(INSERT, as_row(each)).rowcount == 1 for each in events]
+
+    def add_first(self, event: Event, *kinds: str) -> Event:
+        """Writes an event unless its call has one of these kinds already; the one that stands then."""
+        def work() -> Event:
+            there = [each for each in self.of(event.session, event.call) if each.event in kinds]
+            return there[0] if there else (self.db.execute(INSERT, as_row(event)), event)[1]
+
+        return self.changed(work)  # type: ignore[no-any-return]
+
+    def copy_log(self) -> None:
+        """Copies a long log into the file. What is in it is kept already, so whatever is in the way is no trouble:
+        the next one does it."""
+        try:
+            if os.stat(f"{self.path}-wal").st_size < LOG:
+                return
+            self.db.execute("PRAGMA busy_timeout=2")
+            try:
+                self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                self.db.execute(f"PRAGMA busy_timeout={int(PATIENCE * 1000)}")
+        except (OSError, self.sqlite.Error):
+            return
+
+    def session(self, session: str, last: int = RECENT) -> list[Event]:
+        """The events of a session, at most the `last` ones, in the order in which they were written."""
+        rows = self.query(f"{SELECT} session = ? ORDER BY id DESC LIMIT ?", (column(session), last))
+        return [Kept(row) for row in reversed(rows)]
+
+    def refuted(self, session: str, before: int, last: int = 50) -> list[Event]:
+        """What was refuted or refused in a session before the event with this id: what counts against a session
+        however long ago it was."""
+        rows = self.query(
+            f"{SELECT} session = ? AND (event = 'refused' OR state = 'refuted') AND id < ? ORDER BY id DESC LIMIT ?",
+            (column(session), before, last),
+        )
+        return [Kept(row) for row in reversed(rows)]
+
+    def stops(self, session: str, last: int = 400) -> list[Event]:
+        """The last stops of a session, however long ago they were: found by their names (stopping.remember), with the
+        index that keeps events unique."""
+        rows = self.query(
+            f"{SELECT} session = ? AND call >= 'stop ' AND call < 'stop!' AND event = ? ORDER BY call DESC LIMIT ?",
+            (column(session), STOP, last),
+        )
+        return sorted((Kept(row) for row in rows), key=lambda each: each.id)
+
+    def of(self, session: str, call: str) -> list[Event]:
+        """All events of one call, in the order in which they were written."""
+        rows = self.query(f"{SELECT} session = ? AND call = ? ORDER BY id", (column(session), column(call)))
+        return [Kept(row) for row in rows]
+
+    def find(self, session: str, call: str, kind: str) -> Event | None:
+        """One event of a call."""
+        rows = self.query(f"{SELECT} session = ? AND call = ? AND event = ?", (column(session), column(call), kind))
+        return Kept(rows[0]) if rows else None
+
+    def close(self) -> None:
+        self.db.close()
+
+
+def as_row(event: Event) -> tuple[Any, ...]:
+    return (column(event.session), column(event.call), column(event.event), event.at, column(event.harness),
+            column(event.turn), column(event.agent), column(event.tool), column(event.identity), column(event.state),
+            kept(event.data))  # fmt: skip
+
+
+def column(text: str) -> str:
+    """A text as a column keeps it: what has no UTF-8 form replaced, a long one told apart by its digest."""
+    if len(text) > LONGEST:
+        from truecall_py.core.hashing import sha256
+
+        return f"{column(text[:180])}~{sha256(text.encode('utf-8', 'replace'))}"
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def kept(data: dict[str, Any]) -> str:
+    """What an event keeps, as JSON: of one that is too large the arguments go first, then all but the bones of its
+    verdicts, since attempts are counted by those."""
+    text = dumps(data)
+    if len(text) <= LARGEST:
+        return text
+    less = {name: value for name, value in data.items() if name != "args"}
+    less["cut"] = len(text)
+    if len(text := dumps(less)) <= LARGEST:
+        return text
+    told = data.get("verdicts")
+    bones = [
+        {name: str(each[name])[:100] for name in BONES if name in each}
+        for each in (told if isinstance(told, list) else [])[:20] if isinstance(each, dict)
+    ]  # fmt: skip
+    plain = {name: value for name, value in less.items() if isinstance(value, (int, float)) or
+             (isinstance(value, str) and len(value) <= LONGEST)}  # fmt: skip
+    text = dumps({**plain, "verdicts": bones})
+    return text if len(text) <= LARGEST else dumps({"cut": less["cut"]})

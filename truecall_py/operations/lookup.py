@@ -1,0 +1,66 @@
+"""Asks the source of an operation once what became of it, and has noted what it says. Begins nothing, and refuses
+nothing."""
+
+from __future__ import annotations
+
+from truecall_py.contracts.facts import Facts
+from truecall_py.core.errors import Unverified
+from truecall_py.core.types import UNVERIFIED, Outcome, ToolCall
+from truecall_py.judging.engine import Moment, applications, inside, world_of
+from truecall_py.operations.precedence import weighed
+from truecall_py.operations.view import Operation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from truecall_py.contracts.model import Contract
+    from truecall_py.judging.recorder import Remembering
+    from truecall_py.ledger.store import Ledger
+    from truecall_py.world.world import World
+
+
+def look_up(memory: Remembering, contract: Contract, earlier: Operation, call: ToolCall, moment: Moment) -> None:
+    """Asks the source once what became of an earlier call, and notes what it says. Raises LedgerError."""
+    from truecall_py.ledger.pending_calls import OPERATIONS, find
+
+    kept = find(memory.state, earlier.last.session, earlier.last.call, OPERATIONS)
+    asked = kept.guarded() if kept is not None else ToolCall(**{**call.__dict__, "session": earlier.last.session,
+                                                           "call_id": earlier.last.call})  # fmt: skip
+    look(memory.ledger, memory.memory.key, contract, asked, moment, "call " + call.call_id)
+
+
+def look(ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str) -> str:
+    """Asks the source of one contract what became of a call, and notes what it says, which is returned. Raises
+    LedgerError."""
+    said = "its contract does not apply to what was kept of the call"
+    for found in answers(ledger, key, contract, call, moment, by):
+        said = found.found
+    return said
+
+
+def answers(
+    ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str
+) -> Iterator[Outcome]:
+    """What the source of one contract says of each operation of a call, weighed and noted. Raises LedgerError."""
+    from truecall_py.judging.receipt import CHECK, outcome
+    from truecall_py.trust.store import changed_code
+
+    if contract.plain.get("pins") and (changed := changed_code(contract.plain)):
+        yield Outcome(CHECK, UNVERIFIED, "", f"{changed} was changed since the contract was trusted", "contract")
+        return
+    world = world_of(contract, call, moment)
+    for each in applications_of(contract, call, world):
+        found = outcome(contract, call, Facts(call, inside(world, each), each.file, each.match))
+        if found.receipt is not None and found.receipt["match"] is not None:
+            found = weighed(ledger, key, contract, call, found, moment.received, by)
+        yield found
+
+
+def applications_of(contract: Contract, call: ToolCall, world: World) -> Sequence[Any]:
+    try:
+        found = applications(contract, call, world, before=True)
+    except Unverified:
+        return ()
+    return () if isinstance(found, str) else found

@@ -1,0 +1,192 @@
+"""How far an operation of several steps has come: neither done nor undone as long as one of its steps is not
+verified. Told by the ledger alone; asks no source, and takes a step of another instance for none of this one.
+
+Instances are told apart by `by` (a template over the arguments of the steps, as the ledger keeps them), else by
+tenant and resource of the steps' receipts. A step of which that is not known counts only where there is one instance.
+"""
+
+from __future__ import annotations
+
+from truecall_py.contracts.facts import path_in
+from truecall_py.contracts.template import resolve_text
+from truecall_py.core.errors import TrustError, Unverified
+from truecall_py.core.record import record
+from truecall_py.core.types import ABSENT, DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, Outcome
+from truecall_py.judging.engine import verdict
+from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SELECT, SETTLED, STOP, Kept
+from truecall_py.operations.view import INTENT, OF_OPERATIONS, RECEIPT
+from truecall_py.operations.view import begun as operations_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    from truecall_py.contracts.model import Contract
+    from truecall_py.core.types import Stop, ToolCall, Verdict
+    from truecall_py.ledger.store import Event, Ledger
+    from truecall_py.trust.store import Source
+    from truecall_py.world.world import World
+
+NOT_BEGUN = "not begun"
+STEPS = "steps "  # how the events begin that keep what was told
+
+
+@record(frozen=True)
+class Progress:
+    """One instance: the state of each step by contract (verified, refuted, unverified, pending, unknown, duplicate,
+    not begun), `owners` of those that have one, and the `calls` that belong to it."""
+
+    contract: str
+    states: dict[str, str]
+    owners: dict[str, str]
+    calls: frozenset[str]
+
+    @property
+    def partial(self) -> bool:
+        return any(state != VERIFIED for state in self.states.values())
+
+    @property
+    def words(self) -> str:
+        """E.g. `1 of 2 steps of onboard are done: create-user is verified; add-member is refuted (owner: people)`."""
+        done = sum(state == VERIFIED for state in self.states.values())
+        verb = "is" if done == 1 and len(self.states) == 1 else "are"
+        each = [
+            f"{name} is {state}{f' (owner: {owner})' if owner and state != VERIFIED else ''}"
+            for name, state, owner in ((name, self.states[name], self.owners.get(name)) for name in self.states)
+        ]  # fmt: skip
+        return f"{done} of {len(self.states)} steps of {self.contract} {verb} done: {'; '.join(each)}"
+
+
+class Arguments:
+    """The scope of `by`: the arguments of a call as the ledger keeps them."""
+
+    def __init__(self, args: Any) -> None:
+        self.args = args if isinstance(args, dict) else {}
+
+    def get(self, path: str) -> Any:
+        root, _, rest = path.partition(".")
+        return path_in(self.args, rest) if root == "args" and rest else ABSENT
+
+
+def widened(ledger: Ledger, events: Sequence[Event], calls: Collection[str]) -> list[Event]:
+    """The events of a session, with what is told elsewhere of the operations that `calls` of it are steps of: in
+    other sessions, whose calls are named SESSION/CALL, and before the events here. Raises LedgerError."""
+    names = {str(each.data["instance"]) for each in events
+             if each.call in calls and each.event.startswith(INTENT) and each.data.get("instance")}  # fmt: skip
+    known, here = {each.id for each in events}, {each.session for each in events}
+    found = list(events)
+    inside = f"SELECT identity FROM events WHERE {OF_OPERATIONS} AND instr(data, ?)"  # noqa: S608 - our own words
+    for name in sorted(names):
+        rows = ledger.query(f"{SELECT} {OF_OPERATIONS} AND identity IN ({inside})", (name,))
+        for number, session, call, *rest in rows:
+            if number not in known:
+                known.add(number)
+                found.append(Kept((number, session, call if session in here else f"{session}/{call}", *rest)))
+    return sorted(found, key=lambda each: each.id)
+
+
+def progress(contract: Contract, events: Sequence[Event]) -> list[Progress]:
+    """Every instance that was begun in the events of a session."""
+    steps: list[str] = contract.plain["steps"]
+    found: dict[str, dict[str, str]] = {}
+    calls: dict[str, set[str]] = {}
+    owners: dict[str, dict[str, str]] = {}
+    loose: list[tuple[str, str, str]] = []
+    for call, step, state, owner, instance in told_of(contract, events):
+        if instance is None:
+            loose.append((step, state, call))
+            continue
+        found.setdefault(instance, {})[step] = state
+        calls.setdefault(instance, set()).add(call)
+        if owner:
+            owners.setdefault(instance, {})[step] = owner
+    if len(found) <= 1:
+        only = next(iter(found), "")
+        for step, state, call in loose:
+            found.setdefault(only, {})[step] = state
+            calls.setdefault(only, set()).add(call)
+    return [
+        Progress(contract.id, {step: states.get(step, NOT_BEGUN) for step in steps}, owners.get(name, {}),
+                 frozenset(calls[name]))
+        for name, states in found.items()
+    ]  # fmt: skip
+
+
+def told_of(contract: Contract, events: Sequence[Event]) -> list[tuple[str, str, str, str, str | None]]:
+    """(call, step, state, owner, instance) of every step that was begun, as it stands, in the order of the calls."""
+    steps, by = contract.plain["steps"], contract.plain.get("by")
+    if by:  # of other sessions' calls the arguments are not known
+        here = {each.session for each in events if each.event in (REQUESTED, ENDED)}
+        events = [each for each in events if each.session in here]
+    begun: dict[tuple[str, str], list[Any]] = {}
+    args: dict[str, Any] = {}
+    judged: set[tuple[str, str]] = set()
+    for each in events:
+        if each.event in (REQUESTED, ENDED) and each.data.get("args"):
+            args[each.call] = each.data["args"]
+        if each.event.startswith(INTENT) and each.data.get("contract") in steps:
+            row = ["unknown", str(each.data.get("owner", "")), each.data.get("instance")]
+            begun.setdefault((each.call, str(each.data["contract"])), row)
+        if each.event in (ENDED, JUDGED, SETTLED):
+            for told in each.data.get("verdicts", ()):
+                if told.get("contract") in steps:
+                    row = begun.setdefault((each.call, str(told["contract"])), ["", "", None])
+                    row[0] = str(told.get("state", UNVERIFIED))
+                    judged.add((each.call, str(told["contract"])))
+        if each.event.startswith(RECEIPT) and (each.call, str(each.data.get("contract"))) in begun:
+            operation = next(iter(operations_of(one for one in events if one.identity == each.identity)), None)
+            step = each.call, str(each.data["contract"])
+            if operation is None:
+                del begun[step]  # it was never made
+            elif step not in judged or operation.state in (DUPLICATE, REFUTED):
+                begun[step][0] = operation.state  # once it is judged, what else must hold counts as well
+    return [
+        (call, step, row[0], row[1], named(by, args.get(call)) if by else row[2])
+        for (call, step), row in begun.items()
+    ]  # fmt: skip
+
+
+def named(by: str, args: Any) -> str | None:
+    """The instance that the arguments of a call name; None where they name none."""
+    try:
+        return str(resolve_text(by, Arguments(args), "text"))
+    except Unverified:
+        return None
+
+
+def at_stop(
+    contract: Contract, call: ToolCall, world: World, events: Sequence[Event], mine: Sequence[Event], stop: Stop
+) -> Verdict | None:
+    """The Verdict on what was begun in this turn and is not finished; None where nothing is, or where the agent was
+    held for it in this turn already."""
+    ours = {each.call for each in mine}
+    partial = [each for each in progress(contract, events) if each.partial and each.calls & ours]
+    held = any(
+        each.event == STOP and each.turn == stop.turn and each.agent == stop.agent and each.data.get("held")
+        and [contract.id, UNVERIFIED] in each.data.get("claims", ())
+        for each in events
+    )  # fmt: skip
+    if not partial or held:
+        return None
+    expected = f"all steps of {contract.id}: {', '.join(contract.plain['steps'])}"
+    outcomes = tuple(Outcome("steps", UNVERIFIED, expected, each.words, "world") for each in partial)
+    return verdict(contract, call, world, None, outcomes, world.now())
+
+
+def of_call(
+    found: Sequence[Source], ledger: Ledger, events: Sequence[Event], call: str
+) -> list[tuple[str, str]]:  # fmt: skip
+    """(contract, how far the whole has come) of each operation of several steps that a call is a step of, and that is
+    not done; `events` are those of its session. Raises LedgerError."""
+    told = []
+    for source in found:
+        try:
+            contracts = [each for each in source.at_stop() if each.plain.get("steps")]
+        except TrustError:
+            continue  # told at the stop
+        events = widened(ledger, events, {call}) if contracts else events
+        for contract in contracts:
+            told += [(contract.id, each.words) for each in progress(contract, events)
+                     if each.partial and call in each.calls]  # fmt: skip
+    return told

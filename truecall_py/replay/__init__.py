@@ -1,0 +1,1 @@
+"""Judges past transcripts."""

@@ -1,0 +1,232 @@
+"""What contracts say of a past call, as far as the call itself tells. Never looks at today's world, which is not that
+of then, and never runs anything: whatever would have to is said to need the world of then, and is not judged."""
+
+from __future__ import annotations
+
+import time
+
+from truecall_py.checks import module
+from truecall_py.clients.payload import unanswered
+from truecall_py.contracts.facts import Facts
+from truecall_py.contracts.model import COMBINATORS, guards, guards_only
+from truecall_py.core.errors import Unverified
+from truecall_py.core.record import record
+from truecall_py.core.types import DEADLINE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome
+from truecall_py.guards.barrier import ALLOWED
+from truecall_py.judging import polling as looks
+from truecall_py.judging.engine import applications, claim, guarding, inside
+from truecall_py.world.bounded_regex import Interrupted
+from truecall_py.world.world import World
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from truecall_py.clients.transcripts import Made
+    from truecall_py.contracts.model import Contract
+    from truecall_py.core.types import ToolCall
+    from truecall_py.judging.engine import Application
+    from truecall_py.trust.store import Source
+
+THEN = "needs the world of then"
+BARRED = "would be refused"  # of a guard: the call was made, since nobody asked it then
+STATES = (REFUTED, UNVERIFIED, THEN, VERIFIED)  # the worst first
+OPEN = ("at", "now", "remaining", "budget", "resolve", "search", "slow", "earlier", "alone")
+PATIENCE = 5.0  # seconds for one schema
+
+
+@record(frozen=True)
+class Replayed:
+    """What one contract says of one past call (with `{{file.…}}`: of one of its files)."""
+
+    contract: str
+    source: str
+    mode: str
+    state: str  # one of STATES
+    outcome: str  # as engine.claim; of a guard ALLOWED or BARRED; "" where the world of then is needed
+    outcomes: tuple[Outcome, ...]
+    subject: str = ""
+
+
+class Then(World):
+    """The world of a past call: a clock, and nothing to look at. Every way out of it is shut."""
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if callable(found) and not name.startswith("_") and name not in OPEN:
+            raise Unverified(THEN, "harness")
+        return found
+
+    def at(self, base: str | None) -> World:
+        return Then(base, self.project, self.ends, self.home, self.look, self.interpreter, self.session)
+
+    def slow(self, job: dict[str, object], timeout: float = 5.0) -> dict[str, object]:
+        """A schema, in this very process: a child for each of a million calls would take days."""
+        if job.get("do") != "schema":
+            raise Unverified(THEN, "harness")
+        return validated(job)
+
+
+def validated(job: dict[str, object]) -> dict[str, object]:
+    """What is wrong with a value by a schema, within PATIENCE. Raises Unverified."""
+    import signal
+
+    from truecall_py.worker.main import Trouble, schema
+
+    def ended(number: int, frame: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, ended)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        return schema(job)
+    except Trouble as why:
+        raise Unverified(str(why), "contract") from None
+    except Interrupted:
+        raise Unverified(f"the schema took longer than {PATIENCE:g} s", "contract") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def replayed(made: Made, sources: Sequence[Source]) -> list[Replayed]:
+    """What every contract that applies says of a call; where nobody can tell whether one applies, that."""
+    found: list[Replayed] = []
+    for source in sources:
+        for contract in source.named(made.call):
+            if guards(contract.plain):
+                found += by_guard(contract, made)
+            if not guards_only(contract.plain):
+                found += by_contract(contract, made)
+    return found
+
+
+def by_guard(contract: Contract, made: Made) -> list[Replayed]:
+    """What a contract would have said before the call was made, by what the call itself carries."""
+    call = unanswered(made.call, made.call.event)
+    if call.start_cwd is None and call.cwd is not None:  # as guarding.judged has it
+        call = type(call)(**{**call.__dict__, "start_cwd": call.cwd})
+    world = Then(call.start_cwd, contract.project, time.monotonic() + DEADLINE)
+    applying = guarding(contract, call, world)
+    if isinstance(applying, Outcome):
+        return [told(contract, call, None, (applying,), guard=True)]
+    every = []
+    for each in applying:
+        facts = Facts(call, inside(world, each), each.file, each.match)
+        specs = [CheckSpec(item["check"], item["params"]) for item in contract.plain.get("pre", ())]
+        found = [judged(spec, call, facts, "") for spec in specs]
+        for effect in contract.plain.get("requires", ()):
+            wanted = f"the effect {effect} was verified in that session"
+            found.append(Outcome("requires", THEN, wanted, THEN, "harness"))
+        every.append(told(contract, call, each, tuple(found), guard=True))
+    return every
+
+
+def by_contract(contract: Contract, made: Made) -> list[Replayed]:
+    call = made.call
+    world = Then(call.start_cwd, contract.project, time.monotonic() + DEADLINE)
+    try:
+        # What only an answer tells may have held where there is none.
+        applying = applications(contract, call, world, before=bool(made.trouble))
+    except Unverified as why:
+        expected = "to see whether the contract applies"
+        return [told(contract, call, None, (Outcome("when", UNVERIFIED, expected, why.why, why.cause),))]
+    if isinstance(applying, str):
+        return []
+    every = []
+    for each in applying:
+        facts = Facts(call, inside(world, each), each.file, each.match)
+        one = told(contract, call, each, outcomes(contract, made, facts))
+        if one.state != UNVERIFIED or contract.plain.get("doubts") != "silent":
+            every.append(one)
+    return every
+
+
+def outcomes(contract: Contract, made: Made, facts: Facts) -> tuple[Outcome, ...]:
+    """What each check of a contract says; a receipt is its source's, which is not asked."""
+    trouble = "the command went on in the background" if made.call.background else made.trouble
+    found = [
+        judged(CheckSpec(item["check"], item["params"]), made.call, facts, trouble)
+        for item in contract.plain["post"]
+        if facts.file is None or looks.about(item, facts.file, contract)
+    ]
+    if "receipt" in contract.plain:
+        found.append(Outcome("receipt", THEN, receipt(contract.plain["receipt"], facts), THEN, "harness"))
+    return tuple(found)
+
+
+def receipt(spec: dict[str, Any], facts: Facts) -> str:
+    """The receipt that would settle the operation which a call is, in words."""
+    from truecall_py.judging.receipt import expect, wanted
+
+    try:
+        return expect(spec, wanted(spec["match"], facts))
+    except Unverified:
+        return "a receipt of this operation from its source"
+
+
+def payload_only(spec: CheckSpec) -> bool:
+    """Whether a check, or all that a combinator holds, looks at the call alone."""
+    if spec.name in COMBINATORS:
+        return all(payload_only(each) for each in held(spec))
+    try:
+        declared = getattr(module(spec.name), "payload_only", None)
+    except (KeyError, ImportError):
+        return True  # looks says what is wrong with it
+    return bool(declared is not None and declared(spec.params))
+
+
+def held(spec: CheckSpec) -> list[CheckSpec]:
+    """The checks of a combinator."""
+    items = spec.params if isinstance(spec.params, list) else [spec.params]
+    return [CheckSpec(each["check"], each["params"]) for each in items]
+
+
+def judged(spec: CheckSpec, call: ToolCall, facts: Facts, trouble: str) -> Outcome:
+    """The Outcome of one check; its state is THEN where only the world of then could tell."""
+    if payload_only(spec):
+        if trouble:
+            return Outcome(spec.name, UNVERIFIED, expected(spec, facts), trouble, "harness")
+        return looks.evaluate(spec, call, facts)
+    if spec.name not in COMBINATORS:
+        return Outcome(spec.name, THEN, expected(spec, facts), THEN, "harness")
+    every = [judged(each, call, facts, trouble) for each in held(spec)]
+    if spec.name == "not":
+        return Outcome("not", THEN, f"not: {every[0].expected}", THEN, "harness")
+    # One that is refuted settles all_of whatever the world was, one that is verified any_of.
+    settles = REFUTED if spec.name == "all_of" else VERIFIED
+    sure = next((each for each in every if each.state == settles), None)
+    if sure is not None:
+        return Outcome(spec.name, settles, sure.expected, sure.found, sure.cause)
+    joined = (" and " if spec.name == "all_of" else " or ").join(each.expected for each in every)
+    return Outcome(spec.name, THEN, joined, THEN, "harness")
+
+
+def expected(spec: CheckSpec, facts: Facts) -> str:
+    """What a check asserts of this call, in words; its name where that cannot be said."""
+    if spec.name in COMBINATORS:
+        return spec.name
+    try:
+        check = module(spec.name)
+        return str(check.expect(looks.asked(check, spec.params, facts)))
+    except (Unverified, KeyError, ImportError, TypeError, ValueError):
+        return f"{spec.name} holds"
+
+
+def told(
+    contract: Contract, call: ToolCall, application: Application | None, found: tuple[Outcome, ...],
+    guard: bool = False,
+) -> Replayed:  # fmt: skip
+    """One contract's word on a call: the worst that its checks say; of a `guard`, whether it would have been made."""
+    state = min((each.state for each in found), key=STATES.index, default=UNVERIFIED)
+    subject = ""
+    if application and application.file:
+        subject = application.file.path
+    elif application and application.match:
+        subject = ", ".join(value for name, value in application.match.items() if name != "directory")
+    outcome = "" if state == THEN else claim(state, call.reported)
+    if guard and outcome:
+        outcome = ALLOWED if state == VERIFIED else BARRED
+    mode = str(contract.plain.get("mode", "enforce"))
+    return Replayed(contract.id, contract.source, mode, state, outcome, found, subject[:200])

@@ -1,0 +1,1 @@
+"""Views over the ledger: calls, statistics, text, HTML, OpenTelemetry."""

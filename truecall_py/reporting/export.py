@@ -1,0 +1,90 @@
+"""The forms in which `export` writes calls: JSON lines, CSV, OpenTelemetry. Each takes calls one by one and gives
+text in pieces; none holds more than one call, and none changes what the ledger keeps."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+from truecall_py.core.redaction import HIDDEN
+from truecall_py.reporting import otlp
+from truecall_py.reporting.calls import Call
+from truecall_py.reporting.text import plain
+
+# What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the wide forms too.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+COLUMNS = (
+    "session", "call", "harness", "turn", "agent", "tool", "state", "reported", "began", "ended", "seconds",
+    "exit_code", "contracts", "verdicts", "outcomes", "expected", "found", "attempt", "changed", "class", "order",
+    "form", "arguments",
+)  # fmt: skip
+
+
+def jsonl(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
+    """One call a line, as `truecall log --json` shows it."""
+    for call in calls:
+        yield otlp.written(plain(call)) + "\n"
+
+
+def csv_(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
+    """One call a row, by RFC 4180, below a row of names."""
+    yield written(COLUMNS)
+    for call in calls:
+        row = row_of(call)
+        yield written([row[name] for name in COLUMNS])
+
+
+def written(cells: Iterable[Any]) -> str:
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, lineterminator="\r\n").writerow([cell(each) for each in cells])
+    return buffer.getvalue()
+
+
+def cell(value: Any) -> str:
+    """A value as a spreadsheet may show it: text that it would calculate gets an apostrophe before it, and characters
+    that are none, or hide others, are spelled out."""
+    text = "" if value is None else otlp.clean(str(value))
+    text = "".join(
+        f"\\x{ord(each):02x}" if (each < " " and each not in "\t\n\r") or "\x7f" <= each < "\xa0" else
+        f"\\u{ord(each):04x}" if ord(each) in HIDDEN else each
+        for each in text
+    )  # fmt: skip
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def row_of(call: Call) -> dict[str, Any]:
+    """A call under the names of COLUMNS; what is there once for each contract stands in lines of its own."""
+    told, data = call.verdicts, call.data
+    took = call.ended - call.began if call.began is not None and call.ended is not None else None
+    return {
+        "session": call.session, "call": call.call, "harness": call.harness, "turn": call.first.turn,
+        "agent": call.first.agent, "tool": call.tool, "state": call.state, "reported": call.reported,
+        "began": utc(call.began), "ended": utc(call.ended), "seconds": None if took is None else f"{took:.3f}",
+        "exit_code": data.get("exit_code"), "contracts": lines(told, "contract"), "verdicts": lines(told, "state"),
+        "outcomes": lines(told, "outcome"), "expected": lines(told, "expected"), "found": lines(told, "found"),
+        "attempt": data.get("attempt"), "changed": ", ".join(map(str, data.get("changed") or ())),
+        "class": data.get("kind"), "order": data.get("order"), "form": data.get("form"),
+        "arguments": json.dumps(otlp.clean(call.args), ensure_ascii=False, allow_nan=False) if call.args else None,
+    }  # fmt: skip
+
+
+def lines(verdicts: Iterable[dict[str, Any]], name: str) -> str:
+    return "\n".join(str(each.get(name, "")) for each in verdicts)
+
+
+def utc(at: float | None) -> str | None:
+    """A time by ISO 8601, which every spreadsheet reads."""
+    if at is None:
+        return None
+    try:
+        return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, OSError, ValueError):
+        return str(at)
+
+
+Form = Callable[[Iterable[Call], int], Iterator[str]]
+FORMS: dict[str, Form] = {"otel-json": otlp.documents, "jsonl": jsonl, "csv": csv_}

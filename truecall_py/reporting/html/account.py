@@ -1,0 +1,72 @@
+"""One pass over a ledger's sessions, the newest first: figures of all of them, and on the page as many calls and
+lies as it holds. Keeps nothing of a session that it has told of, so that a ledger of any length fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from truecall_py.ledger.store import STOP, Event
+from truecall_py.operations import view as operations
+from truecall_py.operations.view import Operations
+from truecall_py.reporting import calls
+from truecall_py.reporting.calls import Call
+from truecall_py.reporting.follow_ups import Sequels, Waits
+from truecall_py.reporting.html import false_claims as lies
+from truecall_py.reporting.html.markup import Markup
+from truecall_py.reporting.html.timeline import Timeline
+from truecall_py.reporting.statistics import Figures
+
+CALLS = 400  # on the page
+OF_SESSION = 150  # of them in one session at most
+SESSIONS = 30
+LIES = 100
+
+
+class Account:
+    """What the page tells, in the making. `since` is in seconds since the epoch, 0.0 for everything; `now` is when
+    the page is made."""
+
+    def __init__(self, since: float, now: float) -> None:
+        self.since, self.now = since, now
+        self.figures, self.waits, self.operations = Figures(), Waits(), Operations()
+        self.right = self.stops = self.held = 0
+        self.first, self.last = now, 0.0
+        self.lies: list[Markup] = []
+        self.lies_left = 0
+        self.sessions: list[Markup] = []
+        self.sessions_left = self.calls_left = self.calls_shown = 0
+
+    def session(self, name: str, events: Sequence[Event]) -> None:
+        """Adds one session; of the calls those that began since `since`."""
+        every = [each for each in calls.of(events) if each.at >= self.since]
+        events = [each for each in events if each.at >= self.since]
+        followed = Sequels(every)
+        self.figures.session(every, followed)
+        self.waits.session(every, followed)
+        self.operations += operations.of(events, self.now)
+        self.right += sum(followed.of(each).right is not None for each in every if each.was_corrected)
+        stops = [each for each in events if each.event == STOP and "held" in each.data]
+        self.stops += len(stops)
+        self.held += sum(bool(each.data.get("held")) for each in stops)
+        if every:
+            self.first = min(self.first, *(each.at for each in every))
+            self.last = max(self.last, *(each.at for each in every))
+            self.tell(name, events, every, followed)
+
+    def tell(self, name: str, events: Sequence[Event], every: Sequence[Call], followed: Sequels) -> None:
+        """Puts it on the page, as far as there is room."""
+        room = min(OF_SESSION, CALLS - self.calls_shown) if len(self.sessions) < SESSIONS else 0
+        places: dict[str, str] = {}
+        if room > 0:
+            line = Timeline(name, events, every, len(self.sessions) + 1, self.calls_shown + 1, room)
+            self.sessions.append(line.markup(followed))
+            self.calls_shown += len(line.shown)
+            places = line.places
+        else:
+            self.sessions_left += 1
+            self.calls_left += len(every)
+        for call in reversed(every):
+            if calls.lied(call) and len(self.lies) < LIES:
+                self.lies.append(lies.card(call, followed.of(call), places.get(call.call, "")))
+            elif calls.lied(call):
+                self.lies_left += 1

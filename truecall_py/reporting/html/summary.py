@@ -1,0 +1,155 @@
+"""The figures at the head of the page, each with what is counted and what is left out, and the plots. Counts nothing:
+the numbers are those of `figures` (as `truecall stats` shows them), `sequels` and `operations`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from truecall_py.operations.view import Operations
+from truecall_py.reporting import calls
+from truecall_py.reporting.html import plots
+from truecall_py.reporting.html.account import Account
+from truecall_py.reporting.html.findings import WORDS, fact
+from truecall_py.reporting.html.markup import Markup, join, tag
+from truecall_py.reporting.text import count
+
+NO_OPERATIONS = "no operations yet"
+SPANS = ("under 10 s", "10 s to 1 min", "1 to 10 min", "10 min to 1 h", "1 h to 1 day", "1 day or longer")
+
+
+def card(
+    name: str, part: int, whole: int, nothing: str, about: str, tones: tuple[str, str], counted: tuple[str, str, str],
+    drawn: Markup | None = None,
+) -> Markup:  # fmt: skip
+    """One figure, `part` of `whole`; `nothing` is what stands there where there is none at all. `tones` are its
+    colours where the part is none and where it is some; `counted` says what numerator and denominator are, and
+    what is left out; `drawn` is a picture of it, which makes it the large one."""
+    value = f"{part} of {whole}" if whole else nothing
+    colour = f"{tones[bool(part)]} tone" if whole else "quiet"
+    words = zip(("Counted", "Of all", "Left out"), counted, strict=True)
+    how = tag(
+        "details", tag("summary", "How it is counted"), tag("dl", *(each for pair in words for each in fact(*pair)))
+    )
+    return tag(
+        "div", tag("h3", name), tag("p", value, class_=f"number {colour}"), drawn, tag("p", about, class_="muted"),
+        how, class_="card hero" if drawn else "card",
+    )  # fmt: skip
+
+
+def claims(plain: dict[str, Any]) -> Markup:
+    """False claims over all claims, as `figures` counts them."""
+    told = plain["claims"]
+    judged, false, open_ = told["judged"], told["false"], told["not_told"]
+    parts = [
+        ("lie", "false", false),
+        ("unverified", "could not be told", open_),
+        ("verified", "true", judged - false - open_),
+    ]
+    drawn = join(plots.bar("Claims of success", parts, max(1, judged)), plots.legend(parts))
+    about = f"{100 * told['rate']:.1f}% of the claims were false" if judged else "nothing was judged yet"
+    return card(
+        "False claims of success", false, judged, "no claims yet", about, ("verified", "lie"),
+        ("calls that reported success, while a contract proved that the effect is not there, as it stands now",
+         "calls that reported success and were judged",
+         "calls without a contract, calls that reported a failure or nothing, and what is still pending; a claim "
+         "that could not be told counts among all, not among the false"), drawn,
+    )  # fmt: skip
+
+
+def corrections(plain: dict[str, Any], right: int) -> Markup:
+    """Corrections that led to what was wanted, over all of them."""
+    after = plain["after"]
+    given = sum(after.values())
+    came = ", ".join(f"{word.replace('_', ' ')} {number}" for word, number in after.items())
+    about = f"next came: {came}" if given else "the agent was told of nothing"
+    return card(
+        "Corrections put right", right, given, "no corrections yet", about,
+        ("refuted", "verified" if right == given else "unverified"),
+        ("corrections after which the same call, or another about the same effect, was verified in the same session, "
+         "or a later look found it done",
+         "calls of which the agent was told that they are not done, or may not be",
+         "what contracts in observe mode found, and failures that the tool reported itself"),
+    )  # fmt: skip
+
+
+def once(told: Operations) -> tuple[Markup, Markup]:
+    """What was done twice, and what nobody settled in time, over all operations."""
+    tones = ("verified", "lie")
+    return card(
+        "Duplicates", told.duplicates, told.count, NO_OPERATIONS, "done or asked for more than once", tones,
+        ("operations with a second effect, or a second request under another key",
+         "operations that a contract declared", "calls that belong to no operation"),
+    ), card(
+        "Unresolved past the deadline", told.overdue, told.count, NO_OPERATIONS,
+        "neither settled nor given up in time", tones,
+        ("operations that are still pending or unknown after their deadline for review",
+         "operations that a contract declared, those too whose deadline is still to come",
+         "calls that belong to no operation"),
+    )  # fmt: skip
+
+
+def stops(held: int, every: int) -> Markup:
+    return card(
+        "Stops held", held, every, "no stops yet", "the agent wanted to end with something open",
+        ("verified", "unverified"),
+        ("stops at which the agent was held, since something stood open or a claim was not true",
+         "stops of agents and sub-agents that were judged",
+         "stops in clients that do not tell of them, and in sessions without a contract"),
+    )  # fmt: skip
+
+
+def figures(account: Account) -> Markup:
+    """The head of the page: all cards, and how much was looked at."""
+    plain = account.figures.plain()
+    said = f"{count(plain['sessions'], 'session')}, {count(plain['calls'], 'call')}, {plain['judged']} of them judged"
+    if plain["refused"]:
+        said += f"; {count(plain['refused'], 'call')} refused before running"
+    if plain["observe"]["would_have_blocked"]:
+        said += (
+            f"; {count(plain['observe']['would_have_blocked'], 'call')} that an observing contract would have blocked"
+        )
+    cards = [
+        claims(plain),
+        corrections(plain, account.right),
+        *once(account.operations),
+        stops(account.held, account.stops),
+    ]
+    return tag(
+        "section", tag("h2", "Figures", id="figures"), tag("p", said, ".", class_="lead"),
+        tag("div", *cards, class_="cards"), aria_labelledby="figures",
+    )  # fmt: skip
+
+
+def by_tool(account: Account) -> Markup:
+    kinds = [(name, WORDS[name]) for name in ("lie", "refuted", "unverified", "pending", "verified")]
+    rows = [(str(row["tool"]), [row[name] for name, _ in kinds]) for row in account.figures.plain()["outcomes"]]
+    rows.sort(key=lambda row: (-sum(row[1]), row[0]))
+    about = "Judged calls, each as it stands now. Refuted without a false claim: the tool did not report "
+    about += "success, or its work was done twice."
+    return plots.bars("Outcomes by tool", about, "tool", kinds, rows, "No call was judged yet.")
+
+
+def by_class(account: Account) -> Markup:
+    kinds = [("verified", "landed"), ("refuted", "refuted again"), ("unverified", "open"), ("none", "no retry")]
+    rows = []
+    for row in account.figures.plain()["retries"]:
+        none = row["corrections"] - row[calls.SAME.replace(" ", "_")] - row[calls.OTHER.replace(" ", "_")]
+        rows.append((str(row["class"]), [row["landed"], row["refuted_again"], row["open"], none]))
+    about = "Corrections by class of failure, and where the next call about the same effect led."
+    return plots.bars("Retries by class", about, "class", kinds, rows, "No correction was given yet.")
+
+
+def by_wait(account: Account) -> Markup:
+    kinds = [("verified", "put right"), ("refuted", "still open")]
+    waits = account.waits
+    rows = [(name, [waits.right[place], waits.open[place]]) for place, name in enumerate(SPANS)]
+    about = (
+        "Calls that stood open when they ended (refuted, pending, or in doubt through the tool or the world), by the "
+        "time until they were put right; for the others, until the last that was heard of their session."
+    )
+    return plots.bars("Time unresolved", about, "time", kinds, rows, "No call stood open.", order=False)
+
+
+def pictures(account: Account) -> Markup:
+    drawn = tag("div", by_tool(account), by_class(account), by_wait(account), class_="plots")
+    return tag("section", tag("h2", "Plots", id="plots"), drawn, aria_labelledby="plots")

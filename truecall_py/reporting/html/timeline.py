@@ -1,0 +1,139 @@
+"""A session from its beginning to its end: each call with its states in time, and each stop. Shows at most as many
+calls as it is given room for, those that went wrong before the others, and says how many it left out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from truecall_py.core.timestamps import local, spoken
+from truecall_py.core.types import VERIFIED
+from truecall_py.ledger.store import REFUSED, STOP, Event
+from truecall_py.reporting import calls
+from truecall_py.reporting import follow_ups as sequels
+from truecall_py.reporting import text as call_report
+from truecall_py.reporting.calls import Call
+from truecall_py.reporting.follow_ups import Sequels
+from truecall_py.reporting.html import findings, plots
+from truecall_py.reporting.html.findings import fact
+from truecall_py.reporting.html.markup import Markup, data, join, tag
+from truecall_py.reporting.text import count
+
+STOPS = 60  # of one session that are shown, the last ones
+QUIET = ("none", VERIFIED)
+
+
+class Timeline:
+    """One session on the page. `places` are the ids of the calls that are shown, by call."""
+
+    def __init__(
+        self, name: str, events: Sequence[Event], every: Sequence[Call], number: int, first: int, room: int
+    ) -> None:
+        self.name, self.every, self.number = name, every, number
+        self.shown = chosen(every, room)
+        self.places = {each.call: f"c{first + place}" for place, each in enumerate(self.shown)}
+        self.stops = [each for each in events if each.event == STOP and "held" in each.data]
+
+    def markup(self, followed: Sequels) -> Markup:
+        began, ended = self.every[0].at, max(sequels.over(each) for each in self.every)
+        head = tag(
+            "header", tag("h3", "Session ", data(self.name, 200)),
+            tag("p", self.every[0].harness or "harness not told", f", {day(began)}, ",
+                f"{count(len(self.every), 'call')}, {spoken(max(0.0, ended - began))}", class_="muted"),
+            tag("p", *self.sums()),
+        )  # fmt: skip
+        drawn = [
+            {"stands": findings.stands(each), "began": each.at, "ended": each.ended,
+             "says": f"{each.tool}: {findings.WORDS[findings.stands(each)]}, {local(each.at)}"}
+            for each in self.shown
+        ]  # fmt: skip
+        start, end = (" ".join(local(at).split()[1:2]) for at in (began, ended))
+        strip = plots.strip(drawn, began, ended, start, end, spoken(max(0.0, ended - began)), self.number)
+        rows = [(each.at, 0, self.call(each, followed)) for each in self.shown]
+        rows += [(each.at, 1, stop(each)) for each in self.stops[-STOPS:]]
+        told = tag("ol", *(row for _, _, row in sorted(rows, key=lambda row: row[:2])), class_="calls")
+        return tag("article", head, strip, told, self.left_out(), class_="session", id=f"s{self.number}")
+
+    def sums(self) -> list[object]:
+        """How many calls stand how."""
+        found = [findings.stands(each) for each in self.every]
+        parts: list[object] = []
+        for name, word in findings.WORDS.items():
+            if name in found:
+                parts += [tag("span", f"{word} {found.count(name)}", class_=f"badge {plots.tone(name)}"), " "]
+        return parts
+
+    def left_out(self) -> Markup | None:
+        """How many calls are not shown, and how to see them."""
+        left = len(self.every) - len(self.shown)
+        if not left:
+            return None
+        quiet = all(findings.stands(each) in QUIET for each in self.every if each.call not in self.places)
+        which = "verified ones and ones without a contract" if quiet else "older ones, with the verified ones"
+        command = f"truecall log --session {shlex.quote(self.name)} --limit {len(self.every)}"
+        return tag("p", f"{count(left, 'call')} left out here ({which}): ", tag("code", command), class_="gone")
+
+    def call(self, each: Call, followed: Sequels) -> Markup:
+        """A call as one line, which opens."""
+        name = findings.stands(each)
+        line = tag(
+            "summary", findings.clock(each.at), tag("span", data(each.tool, 200), class_="tool"),
+            findings.mark(each), tag("span", data(findings.brief(each), 200), class_="about"), class_="line",
+        )  # fmt: skip
+        facts = fact("call", data(each.call)) + (fact("folder", data(each.cwd)) if each.cwd else [])
+        for word, value in (("turn", each.first.turn), ("agent", each.first.agent)):
+            facts += fact(word, data(value)) if value else []
+        facts += findings.arguments(each)
+        for moment, said in self.states(each):
+            facts += fact(moment or "", said)
+        if number := findings.attempt(each, self.every):
+            facts += fact("attempt", number)
+        facts += findings.refused(each)
+        if each.corrected and (told := findings.correction(each)):
+            facts += fact("told", told)
+        if each.corrected or each.state == REFUSED or sequels.opened(each):
+            sequel = followed.of(each)
+            facts += fact("then", findings.followed(each, sequel)) + fact("in the end", findings.ending(each, sequel))
+        inside = tag("div", tag("dl", *facts, class_="facts"), findings.verdicts(each), class_="inside")
+        return tag("li", tag("details", line, inside), class_=plots.tone(name), id=self.places[each.call])
+
+    def states(self, call: Call) -> list[tuple[str, str]]:
+        """(time of day, what happened) in order."""
+        told = [row for event in call.events for row in call_report.happened(event, call)]
+        if call.state == calls.RUNNING:
+            told.append(("", "no end was told: it runs, was denied, or the session ended"))
+        return told
+
+
+def day(at: float) -> str:
+    return " ".join(local(at).split()[:2])
+
+
+def chosen(every: Sequence[Call], room: int) -> list[Call]:
+    """As many calls as there is room for, in order: first those that did not go well, the newest of them."""
+    if len(every) <= room:
+        return list(every)
+    loud = [each for each in every if findings.stands(each) not in QUIET]
+    quiet = [each for each in every if findings.stands(each) in QUIET]
+    kept = loud[-room:] if room else []
+    kept += quiet[len(quiet) - (room - len(kept)) :]
+    names = {each.call for each in kept}
+    return [each for each in every if each.call in names]
+
+
+def stop(event: Event) -> Markup:
+    """A stop: whether the agent was held, by what, and what its last message claimed."""
+    held, opened, claims = event.data.get("held"), event.data.get("open"), event.data.get("claims")
+    who = "The sub-agent stopped" if event.agent else "The agent stopped"
+    said = [f"{who}, and was held once" if held else who]
+    if isinstance(opened, list) and opened:
+        said.append(f"{count(len(opened), 'verdict')} stood open")
+    line = tag("div", findings.clock(event.at), tag("span", ": ".join(said)), class_="line")
+    made = [
+        join("; " if number else None, data(each[0], 200), f" {findings.WORDS.get(str(each[1]), 'not told')}")
+        for number, each in enumerate(claims[:STOPS] if isinstance(claims, list) else [])
+        if isinstance(each, list) and len(each) == 2
+    ]  # fmt: skip
+    return tag(
+        "li", line, tag("p", "Judged at the stop: ", *made) if made else None, class_="refused" if held else None
+    )

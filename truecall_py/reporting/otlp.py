@@ -1,0 +1,206 @@
+"""Calls as OpenTelemetry spans in OTLP's JSON encoding: a session is a trace, a call a span `execute_tool NAME`.
+Turns values into values: tells nothing that the ledger does not keep, and names nothing anew that has a name in the
+GenAI conventions.
+
+The encoding (opentelemetry.io/docs/specs/otlp, "JSON Protobuf Encoding"): ids in hexadecimal, 64-bit numbers as
+strings, enumerations as numbers. The names `gen_ai.*` and `error.type` are those of the semantic conventions for
+generative AI (execute tool span); everything else stands under `truecall.*`.
+"""
+
+from __future__ import annotations
+
+from truecall_py import __version__
+from truecall_py.core.fast_json import dumps
+from truecall_py.core.hashing import sha256
+from truecall_py.core.types import FAILURE, REFUTED, VERIFIED
+from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, SETTLED, WAITING
+from truecall_py.reporting.calls import BESIDE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from truecall_py.reporting.calls import Call
+
+INTERNAL = 1  # of SpanKind
+OK, ERROR = 1, 2  # of StatusCode
+LARGEST = (1 << 63) - 1
+RANK = (REFUTED, "unverified", "pending", VERIFIED)
+VERDICT = ("contract", "file", "source", "state", "outcome", "mode", "kind", "subject", "cause", "expected", "found",
+           "order", "form", "grants", "operation", "owner")  # fmt: skip
+
+
+def documents(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
+    """One JSON document of all calls, a line, in pieces; with `batch` one document for so many spans each."""
+    resource = {"attributes": attributes({"service.name": "truecall", "service.version": __version__})}
+    head = f'{{"resourceSpans":[{{"resource":{dumps(resource)},"scopeSpans":[{{"scope":'
+    head += f'{dumps({"name": "truecall", "version": __version__})},"spans":['
+    number = 0
+    for call in calls:
+        if number and (not batch or number % batch):
+            yield ","
+        else:
+            yield f"{TAIL}{head}" if number else head
+        yield written(span(call))
+        number += 1
+    yield TAIL if number else '{"resourceSpans":[]}\n'
+
+
+TAIL = "]}]}]}\n"
+
+
+def trace_id(session: str) -> str:
+    """32 hexadecimal digits, the same in every run; never all zeros."""
+    return sha256(b"truecall session " + session.encode("utf-8", "replace"))[:32].replace("0" * 32, "1" * 32)
+
+
+def span_id(session: str, call: str) -> str:
+    """16 hexadecimal digits, the same in every run; never all zeros."""
+    name = f"truecall call {len(session)} {session} {call}"
+    return sha256(name.encode("utf-8", "replace"))[:16].replace("0" * 16, "1" * 16)
+
+
+def nanoseconds(at: float) -> str:
+    """A time in seconds since the epoch, of which a float holds no more than the microseconds."""
+    try:
+        return str(min(max(0, round(at * 1_000_000)) * 1000, LARGEST))
+    except (ValueError, OverflowError):
+        return "0"
+
+
+def span(call: Call) -> dict[str, Any]:
+    """One call. A call of which no end was told ends with the last that is known of it."""
+    began = call.at
+    ended = call.ended if call.ended is not None else call.events[-1].at
+    made: dict[str, Any] = {
+        "traceId": trace_id(call.session), "spanId": span_id(call.session, call.call),
+        "name": f"execute_tool {call.tool}" if call.tool else "execute_tool", "kind": INTERNAL,
+        "startTimeUnixNano": nanoseconds(began), "endTimeUnixNano": nanoseconds(max(began, ended)),
+        "attributes": attributes(about(call)), "events": [*happened(call), *verdicts(call)],
+    }  # fmt: skip
+    return {**made, "status": status(call)}
+
+
+def error_type(call: Call) -> str:
+    """What went wrong, in a word of a small set; "" where nothing is known to be wrong."""
+    if call.state == REFUTED:
+        return str(worst(call).get("outcome") or "not landed").replace(" ", "_")
+    if call.state == REFUSED:
+        return "refused"
+    return "tool_failure" if call.reported == FAILURE and call.state != VERIFIED else ""
+
+
+def status(call: Call) -> dict[str, Any]:
+    """Error where it was refuted, refused or failed by its own word; ok where it was verified; else unset."""
+    if call.state == VERIFIED:
+        return {"code": OK}
+    if not error_type(call):
+        return {}
+    words = worst(call).get("found") if call.state == REFUTED else call.data.get("why")
+    return {"code": ERROR, "message": str(words or error_type(call).replace("_", " "))}
+
+
+def worst(call: Call) -> dict[str, Any]:
+    """The verdict that counts; {} where no contract applied."""
+    ranked = sorted(call.verdicts, key=lambda each: RANK.index(each["state"]) if each.get("state") in RANK else 9)
+    return ranked[0] if ranked else {}
+
+
+def about(call: Call) -> dict[str, Any]:
+    """The attributes of a call. What is not known is left out."""
+    data, first = call.data, call.first
+    return {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": call.tool,
+        "gen_ai.tool.call.id": call.call,
+        "gen_ai.tool.call.arguments": written(call.args) if call.args else None,
+        "gen_ai.conversation.id": call.session,
+        "gen_ai.agent.id": first.agent,
+        "gen_ai.agent.name": call.harness,
+        "error.type": error_type(call),
+        "truecall.state": call.state,
+        "truecall.outcome": worst(call).get("outcome"),
+        "truecall.reported": call.reported,
+        "truecall.contracts": [str(each.get("contract", "")) for each in call.verdicts],
+        "truecall.turn": first.turn,
+        "truecall.cwd": call.cwd,
+        "truecall.exit_code": data.get("exit_code"),
+        "truecall.attempt": data.get("attempt"),
+        "truecall.attempt.changed": data.get("changed"),
+        "truecall.class": data.get("kind"),
+        "truecall.correction.order": data.get("order"),
+        "truecall.correction.form": data.get("form"),
+        "truecall.judged.seconds": data.get("seconds"),
+        "truecall.background": bool(data.get("background")) or None,
+    }
+
+
+def happened(call: Call) -> Iterator[dict[str, Any]]:
+    """What befell a call beside its beginning and end, as span events."""
+    for each in call.events:
+        if each.event in (WAITING, REFUSED, JUDGED, SETTLED):
+            more = {"why": each.data.get("why"), "by": each.data.get("by"), "state": each.state}
+            told = {f"truecall.{name}": value for name, value in more.items()}
+            yield event(each.at, f"truecall.{each.event}", told)
+        elif each.event.startswith(BESIDE):
+            kind = each.event.partition(" ")[0]
+            more = {name: each.data.get(name) for name in ("contract", "owner", "by", "as_of", "found")}
+            if kind == "intent" and each.data.get("match"):
+                more["match"] = written(each.data["match"])
+            told = {f"truecall.{kind}.{name}": value for name, value in {**more, "state": each.state}.items()}
+            yield event(each.at, f"truecall.{kind}", told)
+
+
+def verdicts(call: Call) -> Iterator[dict[str, Any]]:
+    """The verdicts that count now, as span events at the time of the last judgement."""
+    at = max((each.at for each in call.events if each.event in (ENDED, JUDGED, SETTLED)), default=call.at)
+    for each in call.verdicts:
+        told = {f"truecall.verdict.{name}": each.get(name) for name in VERDICT}
+        yield event(at, "truecall.verdict", told)
+
+
+def event(at: float, name: str, about: dict[str, Any]) -> dict[str, Any]:
+    return {"timeUnixNano": nanoseconds(at), "name": name, "attributes": attributes(about)}
+
+
+def attributes(given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Keys with their values, without those that are not known."""
+    known = {key: value for key, value in given.items() if value not in (None, "", [], ())}
+    return [{"key": key, "value": any_value(value)} for key, value in known.items()]
+
+
+def any_value(value: Any) -> dict[str, Any]:
+    """A value with the name of its kind. What has none of the kinds, or does not fit, is told as text."""
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int) and -LARGEST <= value <= LARGEST:
+        return {"intValue": str(value)}
+    if isinstance(value, float) and value - value == 0:  # neither infinite nor no number
+        return {"doubleValue": value}
+    if isinstance(value, (list, tuple)):
+        return {"arrayValue": {"values": [any_value(each) for each in value]}}
+    return {"stringValue": str(value)}
+
+
+def written(value: Any) -> str:
+    """A value as JSON that every reader takes. Looked through text by text only where something may be wrong."""
+    try:
+        text = dumps(value)
+    except ValueError:
+        return dumps(clean(value))
+    return dumps(clean(value)) if "\\ud" in text else text
+
+
+def clean(value: Any) -> Any:
+    """A value of which every text has a UTF-8 form: half a surrogate pair, which no other reader takes, becomes the
+    replacement character; a number that is none becomes null."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    if isinstance(value, dict):
+        return {clean(str(key)): clean(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(each) for each in value]
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value

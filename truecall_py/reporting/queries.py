@@ -1,0 +1,235 @@
+"""What a person asks of the whole ledger: what there was, in which sessions, and to forget what is old. Never on the
+way of a call, and never holds up a hook for long."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.core.errors import UsageError
+from truecall_py.core.record import record
+from truecall_py.ledger.store import FILE, SELECT, STOP, SWITCH, Kept, Ledger, column
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from typing import Any
+
+    from truecall_py.ledger.store import Event
+
+# What belongs to a call, and so is listed as one.
+OF_CALLS = "event IN ('requested', 'ended', 'refused', 'judged', 'settled')"
+LAST = chr(0x10FFFF)  # behind every letter
+PAGES = 250  # given back to the file system at a time
+
+
+@record(frozen=True)
+class Stopped:
+    """A stop of an agent, and the verdicts of what was judged at it, as the ledger keeps them (memory.as_data)."""
+
+    event: Event
+    verdicts: tuple[dict[str, Any], ...]
+
+    @property
+    def held(self) -> bool:
+        return bool(self.event.data.get("held"))
+
+    @property
+    def opened(self) -> list[list[Any]]:
+        """(call, contract, state) of what stood open."""
+        told = self.event.data.get("open")
+        return [each for each in told if isinstance(each, list) and len(each) == 3] if isinstance(told, list) else []
+
+    @property
+    def contracts(self) -> list[str]:
+        """The contracts because of which it was as it was, each once."""
+        told = self.event.data.get("claims")
+        judged = [each[0] for each in told if isinstance(each, list) and each] if isinstance(told, list) else []
+        return list(dict.fromkeys(map(str, [*(each[1] for each in self.opened), *judged])))
+
+
+def opened(state: str) -> Ledger | None:
+    """The ledger of a state folder; None where nothing was ever written. Raises LedgerError."""
+    path = os.path.join(state, FILE)
+    if not os.path.lexists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
+        return None
+    return Ledger(state, create=False)
+
+
+def sessions(ledger: Ledger, since: float = 0.0) -> list[str]:
+    """The sessions in which a call was told of since then, the one that was used last at the end."""
+    sql = f"SELECT session FROM events WHERE at >= ? AND {OF_CALLS} GROUP BY session ORDER BY max(id)"  # noqa: S608
+    rows = ledger.query(sql, (since,))
+    return [row[0] for row in rows]
+
+
+def whole(ledger: Ledger, session: str) -> str:
+    """The id of the session that has this id, or whose id alone begins so; "" for none given. Raises UsageError."""
+    if not session:
+        return ""
+    name = column(session)
+    sql = "SELECT DISTINCT session FROM events WHERE session >= ? AND session < ? LIMIT 20"
+    found = [row[0] for row in ledger.query(sql, (name, name + LAST))]
+    if name in found:
+        return name
+    if not found:
+        raise UsageError(f"the ledger knows no session {session[:80]!r}", do="truecall log lists the newest")
+    if len(found) > 1:
+        some = ", ".join(found[:4])
+        raise UsageError(f"{len(found)} sessions begin with {session[:80]!r}: {some}", do="say more of its id")
+    return str(found[0])
+
+
+def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
+    """(session, call) of every call, the newest first; of one session if it is given."""
+    told: set[tuple[str, str]] = set()
+    where, values = ("session = ? AND ", (column(session), since)) if session else ("", (since,))
+    last = 1 << 62
+    while True:  # in pieces, so that no reader stands in the way of the log's copy
+        rows = ledger.query(
+            f"SELECT id, session, call FROM events WHERE {where}at >= ? AND {OF_CALLS} AND id < ? "  # noqa: S608
+            "ORDER BY id DESC LIMIT 1000",
+            (*values, last),
+        )
+        for number, name, call in rows:
+            last = number
+            if (name, call) not in told:
+                told.add((name, call))
+                yield name, call
+        if not rows:
+            return
+
+
+def held(ledger: Ledger, after: int = 0, session: str = "") -> Event | None:
+    """The last stop at which an agent was held, if it was written after the event with the id `after`."""
+    last, where = 1 << 62, "session = ? AND " if session else ""
+    while True:
+        values = (column(session), STOP, after, last) if session else (STOP, after, last)
+        sql = f"{SELECT} {where}event = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT 100"
+        found = [Kept(row) for row in ledger.query(sql, values)]
+        for each in found:
+            if each.data.get("held"):
+                return each
+        if not found:
+            return None
+        last = found[-1].id
+
+
+def stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped]:
+    """The stops of a session, the newest first."""
+    every = ledger.stops(session)
+    return [
+        Stopped(each, tuple(row for part in every if part.call.startswith(f"{each.call} ")
+                            for row in part.data.get("verdicts", ()) if isinstance(row, dict)))
+        for each in reversed(every) if "held" in each.data and each.at >= since
+    ]  # fmt: skip
+
+
+def switches(ledger: Ledger, since: float = 0.0) -> list[Event]:
+    """When a person switched truecall off and on, the newest first."""
+    sql = f"{SELECT} session = '' AND event = ? AND at >= ? ORDER BY id DESC LIMIT 1000"
+    rows = ledger.query(sql, (SWITCH, since))
+    return [Kept(row) for row in rows]
+
+
+def begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
+    """(session, call) of the same calls, in the order in which they began; remembers none, so that a ledger of any
+    size can be gone through."""
+    where, values = ("session = ? AND ", (column(session),)) if session else ("", ())
+    # `+at`: not by the index of times, which would have to be sorted anew for every piece.
+    sql = (
+        f"SELECT id, session, call FROM events AS told WHERE {where}+at >= ? AND {OF_CALLS} AND id > ? "  # noqa: S608
+        "AND NOT EXISTS (SELECT 1 FROM events AS earlier WHERE earlier.session = told.session AND "
+        f"earlier.call = told.call AND earlier.id < told.id AND +at >= ? AND {OF_CALLS}) ORDER BY id LIMIT 1000"
+    )
+    last = 0
+    while rows := ledger.query(sql, (*values, since, last, since)):
+        for last, name, call in rows:  # noqa: B007 - the last one is where the next piece begins
+            yield name, call
+
+
+def named(ledger: Ledger, call: str, session: str = "") -> list[tuple[str, str]]:
+    """(session, call) of the calls that have this id, or whose id begins so, the newest first."""
+    sql = f"SELECT session, call FROM events WHERE substr(call, 1, ?) = ? AND {OF_CALLS} "  # noqa: S608
+    rows = ledger.query(sql + "GROUP BY session, call ORDER BY max(id) DESC", (len(call), call))
+    found = [(row[0], row[1]) for row in rows if not session or row[0] == session]
+    return [each for each in found if each[1] == call] or found
+
+
+def seen(ledger: Ledger) -> dict[str, float]:
+    """When the hook was last asked by each harness, in seconds since the epoch."""
+    rows = ledger.query("SELECT harness, max(at) FROM events WHERE event <> 'switch' GROUP BY harness")
+    return {row[0]: float(row[1]) for row in rows}
+
+
+def prune(ledger: Ledger, before: float) -> tuple[int, int]:
+    """Forgets whole sessions in which nothing happened since `before`, and overwrites what they held; how many
+    sessions and events went. Session by session, so that no hook waits for long."""
+    old = ledger.query("SELECT session FROM events GROUP BY session HAVING max(at) < ?", (before,))
+    staying = unsettled_of(ledger)
+    old = [(session,) for (session,) in old if session not in staying]
+    ledger.query("PRAGMA secure_delete=ON")
+    gone = [forget(ledger, session, before) for (session,) in old]
+    names = [session for (session,), count in zip(old, gone, strict=True) if count]
+    beside(os.path.dirname(ledger.path), before, names, staying)
+    while (free := ledger.query("PRAGMA freelist_count")[0][0]) > PAGES:
+        ledger.query(f"PRAGMA incremental_vacuum({PAGES})")
+        if ledger.query("PRAGMA freelist_count")[0][0] >= free:
+            break
+    ledger.query("PRAGMA wal_checkpoint(TRUNCATE)")
+    return sum(1 for count in gone if count), sum(gone)
+
+
+def left(ledger: Ledger, before: float) -> int:
+    """How many sessions in which nothing happened since `before` are not forgotten."""
+    rows = ledger.query("SELECT 1 FROM events GROUP BY session HAVING max(at) < ?", (before,))
+    return len(rows)
+
+
+def unsettled_of(ledger: Ledger) -> set[str]:
+    """The sessions that tell of an operation of which nobody knows yet whether it is done."""
+    from truecall_py.operations import view as operations
+
+    found: set[str] = set()
+    for each in operations.every(ledger):
+        if each.state in operations.OPEN:
+            found |= {told.session for told in operations.told_of(ledger, each.identity)}
+    return found
+
+
+def beside(
+    state: str, before: float, sessions: Sequence[str] = (), staying: Collection[str] = ()
+) -> None:  # fmt: skip
+    """Forgets what lies beside the ledger of `sessions`, and of others since `before`, but for those `staying`: calls
+    that stood open, looks before a call, marks of sessions and of calls, and notices."""
+    from truecall_py.ledger import pending_calls as unsettled
+    from truecall_py.ledger import session_marks as marks
+    from truecall_py.ledger import unrecorded_calls as missed
+    from truecall_py.world import snapshots
+
+    for folder in (unsettled.FOLDER, unsettled.OPERATIONS, snapshots.FOLDER):
+        root = os.path.join(state, folder)
+        gone, kept = ({snapshots.word(session) for session in names} for names in (sessions, staying))
+        for name in snapshots.entries(root):
+            path = os.path.join(root, name)
+            if os.path.islink(path) or (folder == unsettled.OPERATIONS and name in kept):
+                continue  # nobody's session, or one of which something is to be looked up
+            snapshots.clear_session(path, float("inf") if name in gone else before)
+            try:
+                os.rmdir(path)
+            except OSError:
+                continue  # something is in it
+    for folder in (marks.FOLDER, missed.FOLDER, "notices"):
+        for name in snapshots.entries(os.path.join(state, folder)):
+            path = os.path.join(state, folder, name)
+            when = snapshots.changed(path)
+            if when is not None and when < before:
+                snapshots.forget(path)
+
+
+def forget(ledger: Ledger, session: str, before: float) -> int:
+    """Forgets one session, unless something happened in it meanwhile; how many events went."""
+    sql = (
+        "DELETE FROM events WHERE session = ? AND NOT EXISTS "
+        "(SELECT 1 FROM events AS later WHERE later.session = ? AND later.at >= ?)"
+    )
+    return int(ledger.changed(lambda: ledger.db.execute(sql, (session, session, before)).rowcount))

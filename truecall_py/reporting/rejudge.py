@@ -1,0 +1,96 @@
+"""Judging a call again that only the ledger remembers. Never judges a call that may be another one: the arguments are
+put together until their digest is the one that was kept with the call."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+from truecall_py.clients import module
+from truecall_py.clients.payload import unanswered
+from truecall_py.core import paths as places
+from truecall_py.core.errors import PayloadError, TruecallError, Unverified
+from truecall_py.core.fast_json import Refused, loads
+from truecall_py.core.secret_patterns import MASK
+from truecall_py.core.types import ABSENT, DEADLINE, UNKNOWN, VERIFIED, ToolCall, Verdict
+from truecall_py.guards import barrier as guarding
+from truecall_py.judging import judge as judging
+from truecall_py.ledger import events as memory
+from truecall_py.ledger.store import REFUSED
+from truecall_py.reporting.calls import Call
+from truecall_py.trust import store as trust
+from truecall_py.world import snapshots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+HARNESSES = ("claude-code", "codex")  # the others' payloads hold what nobody can put together again
+CUT = " bytes left out ...] "
+MANY = 6  # arguments that may be text or not
+
+
+def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
+    """What the contracts that were not kept say now. Raises Unverified with what is missing."""
+    wanted = {str(each.get("contract")) for each in call.enforced if each.get("state") != VERIFIED}
+    if not wanted:
+        raise Unverified("it was refused before it ran, so that there is no effect to look for", "truecall")
+    again = rebuilt(call, key)
+    if not call.cwd:
+        raise Unverified("the ledger was not told of its request, and so knows no folder for it", "harness")
+    try:
+        sources = trust.sources(call.cwd, state, places.user_file(), None)
+        contracts = [each for each in judging.named(sources, again) if each.id in wanted]
+    except TruecallError as error:
+        raise Unverified(f"its contracts cannot be read: {error.what}", "contract") from None
+    if not contracts:
+        some = ", ".join(sorted(wanted))
+        raise Unverified(f"{some} is not among the contracts that are trusted for {call.cwd} now", "contract")
+    if call.state == REFUSED:
+        ends, session = time.monotonic() + DEADLINE, call.cwd
+        return list(guarding.judged(contracts, unanswered(again, "PreToolUse"), ends, session).verdicts)
+    before = snapshots.find(state, call.session, call.call)
+    found = judging.verdicts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
+    if not found:
+        raise Unverified("its contracts do not apply to what the ledger kept of it", "harness")
+    return found
+
+
+def rebuilt(call: Call, key: bytes) -> ToolCall:
+    """The call without its answer, which is not kept. Raises Unverified where it may not be the very call."""
+    if call.harness not in HARNESSES:
+        raise Unverified(f"calls of {call.harness} cannot be put together from what is kept", "harness")
+    for name, value in call.args.items():
+        if MASK in str(value) or CUT in str(value):
+            how = "masked" if MASK in str(value) else "cut"
+            raise Unverified(f"its argument {name} was {how} when it was stored", "truecall")
+    for args in forms(call.args):
+        payload = {
+            "hook_event_name": "PostToolUse", "session_id": call.session, "cwd": call.cwd or None,
+            "tool_name": call.tool, "tool_input": args, "tool_use_id": call.call, "turn_id": call.first.turn,
+        }  # fmt: skip
+        try:
+            found = module(call.harness).parse(payload)
+        except PayloadError:
+            continue
+        if found is not None and memory.identity(found, key) == call.identity:
+            plain = found.__dict__
+            return ToolCall(**{**plain, "result": ABSENT, "text": None, "reported": call.reported or UNKNOWN,
+                               "exit_code": call.data.get("exit_code"), "transcript": None})  # fmt: skip
+    raise Unverified("its arguments as they were stored are not those of the call to the letter", "truecall")
+
+
+def forms(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The arguments, each as text or as what the text may stand for: the ledger keeps text."""
+    choices: list[list[Any]] = []
+    for value in args.values():
+        choices.append([value])
+        try:
+            plain = loads(str(value))
+        except Refused:
+            continue
+        if sum(len(each) > 1 for each in choices) < MANY:
+            choices[-1].append(plain)
+    for values in itertools.product(*choices):
+        yield dict(zip(args, values, strict=True))

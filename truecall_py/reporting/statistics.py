@@ -1,0 +1,116 @@
+"""What the calls of a ledger come to, counted: false claims of success, what was refuted or could not be told, and
+what agents did after a correction. Counts; words nothing and judges nothing."""
+
+from __future__ import annotations
+
+from truecall_py.core.types import LIE, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.ledger.store import REFUSED
+from truecall_py.reporting import calls
+from truecall_py.reporting.calls import NOTHING, OTHER, PENDING, SAME
+from truecall_py.reporting.follow_ups import Sequels
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from truecall_py.reporting.calls import Call
+
+Row = dict[str, int]
+# How a judged call stands; each stands in one way only.
+OUTCOMES = (LIE, REFUTED, UNVERIFIED, PENDING, VERIFIED)
+LED = {VERIFIED: "landed", REFUTED: "refuted again"}  # else: open
+
+
+class Figures:
+    """The sums over sessions. Each session is counted by itself and then forgotten, so that any ledger fits."""
+
+    def __init__(self) -> None:
+        self.sessions = self.calls = self.judged = self.refused = self.would_block = 0
+        self.claims = {"judged": 0, "false": 0, "not told": 0}
+        self.tools: dict[str, Row] = {}
+        self.outcomes: dict[str, Row] = {}
+        self.contracts: dict[str, Row] = {}
+        self.retries: dict[str, Row] = {}
+        self.after = {SAME: 0, OTHER: 0, NOTHING: 0}
+
+    def session(self, every: Sequence[Call], followed: Sequels | None = None) -> None:
+        """Adds the calls of one session; `followed` are their sequels, if they are known already."""
+        followed = followed or Sequels(every)
+        self.sessions += 1
+        for call in every:
+            self.calls += 1
+            self.refused += call.state == REFUSED
+            if call.verdicts:
+                self.judged += 1
+                self.call(call)
+            if call.was_corrected:
+                self.correction(call, *followed.next(call))
+
+    def call(self, call: Call) -> None:
+        lie = calls.lied(call)
+        states = [each.get("state") for each in call.verdicts]
+        if calls.claimed(call):
+            self.claims["judged"] += 1
+            self.claims["false"] += lie
+            self.claims["not told"] += not lie and UNVERIFIED in states
+        add(self.tools, call.tool, calls=1, refuted=REFUTED in states, unverified=UNVERIFIED in states, lies=lie)
+        stands = LIE if lie else call.state
+        add(self.outcomes, call.tool, **{name: name == stands for name in OUTCOMES})
+        for each in call.verdicts:
+            state, observed = each.get("state"), each.get("mode") == "observe"
+            add(self.contracts, str(each.get("contract", "")), verdicts=1, refuted=state == REFUTED,
+                unverified=state == UNVERIFIED, lies=each.get("outcome") == LIE,
+                would_block=observed and state == REFUTED)  # fmt: skip
+        self.would_block += any(
+            each.get("mode") == "observe" and each.get("state") == REFUTED for each in call.verdicts
+        )
+
+    def correction(self, call: Call, what: str, other: Call | None) -> None:
+        """What came of one correction."""
+        self.after[what] += 1
+        led = LED.get(other.state, "open") if other else ""
+        row = {"corrections": 1, SAME: what == SAME, OTHER: what == OTHER}
+        add(self.retries, kind_of(call), **row, **{name: led == name for name in (*LED.values(), "open")})
+
+    def plain(self) -> dict[str, Any]:
+        """All of it under keys that stay."""
+        judged = self.claims["judged"]
+        return {
+            "sessions": self.sessions, "calls": self.calls, "judged": self.judged, "refused": self.refused,
+            "claims": {"judged": judged, "false": self.claims["false"], "not_told": self.claims["not told"],
+                       "rate": round(self.claims["false"] / judged, 4) if judged else None},
+            "observe": {"would_have_blocked": self.would_block},
+            "tools": rows("tool", self.tools), "outcomes": rows("tool", self.outcomes),
+            "contracts": rows("contract", self.contracts), "retries": rows("class", self.retries),
+            "after": {key(name): count for name, count in self.after.items()},
+        }  # fmt: skip
+
+
+def kind_of(call: Call) -> str:
+    """The class of failure that a correction was about."""
+    told = next((str(each["kind"]) for each in call.wrong if each.get("kind")), "")
+    return told or str(call.data.get("kind") or "") or "other"
+
+
+def add(table: dict[str, Row], name: str, **counts: int) -> None:
+    row = table.setdefault(name, dict.fromkeys(counts, 0))
+    for column, count in counts.items():
+        row[column] += int(count)
+
+
+def rows(name: str, table: dict[str, Row]) -> list[dict[str, Any]]:
+    """A table as a list, what went wrong most often first."""
+    order = sorted(table.items(), key=lambda item: (-item[1].get("refuted", item[1].get("corrections", 0)), item[0]))
+    return [{name: first, **{key(column): count for column, count in row.items()}} for first, row in order]
+
+
+def key(words: str) -> str:
+    return words.replace(" ", "_")
+
+
+def of(sessions: Iterable[Sequence[Call]]) -> Figures:
+    found = Figures()
+    for every in sessions:
+        found.session(every)
+    return found

@@ -1,0 +1,1 @@
+"""install, uninstall, init: plans and carries out edits of client settings."""

@@ -1,0 +1,352 @@
+"""What `install` and `uninstall` would change, worked out before anything is written. Never writes itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from truecall_py import clients
+from truecall_py.clients import registration
+from truecall_py.clients.codex import hook as codex
+from truecall_py.clients.registration import FLAT, GROUPS, MARK, PLUGIN, SCRIPT, Registration
+from truecall_py.core import paths as places
+from truecall_py.core.errors import UsageError
+from truecall_py.core.hashing import sha256
+from truecall_py.core.record import record
+from truecall_py.setup import backups, codex_trust
+from truecall_py.setup import file_changes as changes
+from truecall_py.setup import hook_entries as entries
+from truecall_py.setup import jsonc as settings
+from truecall_py.setup.backups import Record
+from truecall_py.setup.file_changes import Change, ChangeError, Seen
+from truecall_py.setup.jsonc import Document, SettingsError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+USER, PROJECT = "user", "project"
+PROGRAM = 0o777  # the mode of a new file that is run
+
+
+@record(frozen=True)
+class Job:
+    """One harness in one scope. `path` is the file as it is named, `project` the folder the command runs in."""
+
+    harness: str
+    about: Registration
+    scope: str
+    project: str
+    state: str
+
+    @property
+    def path(self) -> str:
+        return place(self.about, self.scope, self.project)
+
+    @property
+    def commands(self) -> dict[str, str]:
+        return {event: self.command(event) for event in self.about.events}
+
+    def command(self, event: str) -> str:
+        return registration.line(self.harness, event, sys.executable, places.launcher(), self.state)
+
+    @property
+    def other(self) -> str:
+        """The file of the other scope."""
+        return place(self.about, PROJECT if self.scope == USER else USER, self.project)
+
+    def fragment(self) -> str:
+        return registration.text(self.about, self.harness, self.command)
+
+
+@record(frozen=True)
+class Plan:
+    """The changes, in the order in which they are made, and what the person should know."""
+
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
+    forget: tuple[str, ...] = ()  # names of records that are of no more use
+
+
+def registered() -> dict[str, ModuleType]:
+    """Every harness module that has a registration, by the harness's name."""
+    modules = [clients.module(name) for name in sorted(clients.NAMES)]
+    return {module.NAME: module for module in modules if hasattr(module, "REGISTRATION")}
+
+
+def place(about: Registration, scope: str, project: str) -> str:
+    """The file that a client reads in a scope."""
+    if scope == PROJECT:
+        return os.path.join(project, about.project)
+    variable, below, home = about.home
+    given = os.environ.get(variable, "")
+    if given:
+        return os.path.join(os.path.abspath(given), below, about.user)
+    if about.here and variable in os.environ:  # set and empty, which the client takes for the current folder
+        raise UsageError(f"{variable} is set and empty", do=f"unset {variable}, or give it a folder")
+    own = os.environ.get("HOME") if "HOME" in os.environ else os.path.expanduser("~")
+    if not own or not own.startswith("/"):
+        raise UsageError("there is no home folder to write to", do="set HOME to an absolute path")
+    return os.path.join(os.path.normpath(own), home, about.user)
+
+
+def ready(job: Job) -> None:
+    """Raises UsageError where the command line could never run."""
+    for what, path in (("interpreter", sys.executable), ("launcher", places.launcher()), ("state folder", job.state)):
+        if not path.startswith("/") or any(ord(letter) < 32 or "\ud7ff" < letter < "\ue000" for letter in path):
+            raise UsageError(f"the path of the {what} cannot be registered: {path!r}", do="move it to a plain path")
+        if job.about.expands and "$" in path:
+            raise UsageError(f"{job.about.client} takes the $ in the {what}'s path for a variable", path, "move it")
+    if not os.access(places.launcher(), os.X_OK):
+        what = "the launcher cannot be run, and a client would take that for an empty answer"
+        raise UsageError(what, places.launcher(), f"chmod +x {places.launcher()}, or install truecall again")
+
+
+def text_of(seen: Seen) -> str:
+    try:
+        return (seen.data or b"").decode()
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"it is not UTF-8: byte {error.start}", 0, "save it as UTF-8") from None
+
+
+def refused(error: SettingsError, seen: Seen, fragment: str) -> ChangeError:
+    """The error of a file that is left as it is, with what to paste."""
+    text = (seen.data or b"").decode("utf-8", "replace")
+    where = f"{seen.path}:{settings.place(text, error.offset)}" if error.offset >= 0 else seen.path
+    paste = "The file is as it was. What belongs into it:\n\n" + fragment.rstrip("\n") if fragment else ""
+    return ChangeError(error.what, where, f"{error.do}. {paste}".strip(". ") if error.do else paste)
+
+
+def idle(change: Change) -> bool:
+    """Whether a change changes nothing."""
+    seen = change.seen
+    return change.data == seen.data and (change.data is None or change.mode != PROGRAM or bool(seen.mode & 0o111))
+
+
+# -- install ---------------------------------------------------------------------------------------------
+
+
+def install(job: Job) -> Plan:
+    """What registers truecall. Raises TruecallError."""
+    ready(job)
+    seen = changes.look(job.path)
+    try:
+        change = program(job, seen) if job.about.form in (SCRIPT, PLUGIN) else merged(job, seen)
+    except SettingsError as error:
+        raise refused(error, seen, job.fragment()) from None
+    notes = notes_on(job, change)
+    both = registers(job, job.other)
+    back = f"take it back there with `truecall uninstall {job.harness} --{PROJECT if job.scope == USER else USER}`"
+    if job.harness == codex.NAME:
+        if both:
+            what = f"truecall is registered in {job.other} already, and Codex would run both"
+            raise ChangeError(what, seen.path, f"{back}, or leave it at that")
+        trust, remarks = trusted(job, change)
+        notes += remarks
+        # Trust first: without it Codex skips the hook in silence.
+        return Plan(tuple(each for each in (trust, change) if not idle(each)), tuple(notes))
+    if both and job.about.twice:
+        notes.append(f"it is registered in {job.other}, too, so each call is judged twice: {back}")
+    return Plan(() if idle(change) else (change,), tuple(notes))
+
+
+def notes_on(job: Job, change: Change) -> list[str]:
+    notes = []
+    if job.about.form in (GROUPS, FLAT):
+        notes = entries.cautions(Document((change.data or b"").decode()), job.about, job.harness)
+    if any("/.cache/" in path for path in (sys.executable, places.launcher())):
+        notes.append("this truecall runs from a cache folder; once that is cleaned, the client finds no hook, and "
+                     "says nothing: install truecall for good, and run this again from there")  # fmt: skip
+    if job.scope == PROJECT:
+        notes.append(f"it counts for sessions that are started in {job.project}")
+        if job.about.remark:
+            notes.append(job.about.remark)
+        if repository(job.project):
+            notes.append(f"{job.about.project} holds absolute paths of this machine: keep it out of the repository "
+                         "(a line in .git/info/exclude does)")  # fmt: skip
+    return notes
+
+
+def repository(folder: str) -> str:
+    """The git work tree that a folder is in, or ""."""
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        if folder == os.path.dirname(folder):
+            return ""
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def registers(job: Job, path: str) -> bool:
+    """Whether a file registers truecall, as far as it can be read."""
+    try:
+        seen = changes.look(path)
+        if seen.target == changes.look(job.path).target or seen.data is None:
+            return False
+        text = text_of(seen)
+        if job.about.form in (SCRIPT, PLUGIN):
+            return bool(own_lines(text)) or MARK in text
+        return bool(entries.ours(Document(text), job.about))
+    except (ChangeError, SettingsError):
+        return False
+
+
+def merged(job: Job, seen: Seen) -> Change:
+    """The settings with our entries. Raises SettingsError."""
+    old = backups.load(job.state, seen.target)
+    if seen.data is None:
+        text = job.fragment()
+        created = ("hooks", *(f"hooks/{event}" for event in job.about.events))
+        new = Record(seen.target, None, (sha256(text.encode()),), (), created)
+        return Change(seen, text.encode(), new, seen.target)
+    text = text_of(seen)
+    had = old if old is not None and entries.ours(Document(text), job.about) else None
+    result = entries.merged(text, job.about, job.commands, had.pieces if had else ())
+    data = result.text.encode()
+    created = tuple(dict.fromkeys((*(had.created if had else ()), *result.created)))
+    base, after = without(job, seen, had), history(had, seen, data)
+    folders = old.folders if old is not None else ()
+    return Change(seen, data, Record(seen.target, base, after, result.pieces, created, folders), seen.target)
+
+
+def history(old: Record | None, seen: Seen, data: bytes) -> tuple[str, ...]:
+    """The digests of what we made of a file, the new one last."""
+    return (*(old.after if old is not None and old.wrote(seen.data) else ()), sha256(data))
+
+
+def without(job: Job, seen: Seen, old: Record | None) -> bytes | None:
+    """What a settings file holds without us: to the byte what it held where nobody changed it since; None
+    where it is there only because of us. Raises SettingsError."""
+    if old is not None and old.wrote(seen.data):
+        return old.before
+    if seen.data is None:
+        return None
+    text = text_of(seen)
+    if not entries.ours(Document(text), job.about):
+        return seen.data
+    left = entries.cleaned(text, job.about, old.created if old else None, old.pieces if old else ())
+    doc = Document(left)
+    made = old.before is None if old is not None else job.about.form == FLAT
+    kept = {key: value for key, value in doc.root.plain().items() if key not in job.about.adds}
+    if made and not doc.comments and kept == dict(job.about.frame):
+        return None
+    return left.encode()
+
+
+def own_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if registration.words(line)]
+
+
+def program(job: Job, seen: Seen) -> Change:
+    """The program that a client runs or loads, all of it ours. Raises SettingsError for somebody else's."""
+    wanted = job.fragment().encode()
+    mode = PROGRAM if job.about.form == SCRIPT else 0o666
+    old = backups.load(job.state, seen.target)
+    wrote = old is not None and old.wrote(seen.data)
+    base, data = old.before if wrote and old is not None else None, wanted
+    if seen.data is not None:
+        text = text_of(seen)
+        mine = own_lines(text) if job.about.form == SCRIPT else []
+        for line in mine:
+            text = text.replace(line, job.command(job.about.events[0]))
+        if mine:
+            data, base = text.encode(), base if wrote else left_of(text)
+        elif MARK not in text:
+            what = f"there is a file of somebody else's, and {job.about.client} reads one under this name alone"
+            do = "add the last line below to it by hand: it must be the one to read the standard input and to answer"
+            raise SettingsError(what, -1, do if mode == PROGRAM else "move it away, and run this again")
+    folders = old.folders if old is not None else ()
+    new = Record(seen.target, base, history(old, seen, data), (), (), folders)
+    return Change(seen, data, new, seen.target, mode)
+
+
+def left_of(text: str) -> bytes | None:
+    """What is left of a script without our lines; None where that is nothing but its first line."""
+    kept = [line for line in text.splitlines(keepends=True) if not registration.words(line) and MARK not in line]
+    return "".join(kept).encode() if any(line.strip() and not line.startswith("#!") for line in kept) else None
+
+
+# -- Codex -----------------------------------------------------------------------------------------------
+
+
+def config(job: Job) -> tuple[Seen, str, str]:
+    """(The person's config.toml, the name of our record of it, hooks.json as Codex names it)."""
+    seen = changes.look(os.path.join(os.path.dirname(place(job.about, USER, job.project)), "config.toml"))
+    return seen, f"{seen.target}\n{job.path}", codex_trust.canonical(job.path)
+
+
+def document(data: bytes | None) -> Document | None:
+    return None if data is None else Document(data.decode())
+
+
+def trusted(job: Job, change: Change) -> tuple[Change, list[str]]:
+    """config.toml with the trust that the hook of a hooks.json needs, and what the person must do besides.
+    Raises ChangeError."""
+    seen, name, path = config(job)
+    beside = changes.look(os.path.join(os.path.dirname(job.path), "config.toml"))
+    for each in (beside, seen):
+        try:
+            plain = codex_trust.parsed(text_of(each))
+            events = codex_trust.second(plain) if each is beside else []
+            if events:
+                what = f"it registers hooks itself ({', '.join(events)}), and Codex would run both with a warning"
+                raise SettingsError(what, -1, "move these hooks into hooks.json, and run this again; or add there")
+            if each is seen:
+                before, after = document(change.seen.data), document(change.data)
+                text, piece = codex_trust.settled(text_of(seen), path, before, after)
+        except SettingsError as error:
+            raise refused(error, each, codex_trust.toml(job.about, job.command) if each is beside else "") from None
+    old = backups.load(job.state, name)
+    base = old.before if old is not None else seen.data
+    pieces = codex_trust.again(old.pieces, text) if old is not None and not piece else (piece,)
+    new = Record(name, base, (sha256(text.encode()),), pieces, (), old.folders if old is not None else ())
+    return Change(seen, text.encode(), new, name), codex_trust.remarks(plain, path, job.scope == PROJECT, job.project)
+
+
+def distrusted(job: Job, change: Change) -> Change:
+    """config.toml without our trust. Raises ChangeError."""
+    seen, name, path = config(job)
+    if seen.data is None:
+        return Change(seen, None, None, name)
+    old = backups.load(job.state, name)
+    try:
+        text = text_of(seen)
+        known = codex_trust.named(old.pieces if old is not None else ())
+        left, _ = codex_trust.settled(text, path, document(change.seen.data), document(change.data), known)
+        exact = text
+        for piece in old.pieces if old is not None else ():
+            exact = exact.replace(piece, "") if piece and exact.count(piece) == 1 else left
+        if exact != left and codex_trust.parsed(exact) == codex_trust.parsed(left):
+            left = exact
+    except SettingsError as error:
+        raise refused(error, seen, "") from None
+    ours = old is not None and not left.strip() and (old.before is None or bool(old.before.strip()))
+    return Change(seen, None if ours else left.encode(), None, name)
+
+
+# -- uninstall -------------------------------------------------------------------------------------------
+
+
+def uninstall(job: Job) -> Plan:
+    """What takes truecall out again. Raises TruecallError."""
+    seen = changes.look(job.path)
+    old = backups.load(job.state, seen.target)
+    notes = []
+    try:
+        if job.about.form in (GROUPS, FLAT):
+            left = without(job, seen, old)
+        elif seen.data is None or (old is not None and old.wrote(seen.data)):
+            left = old.before if old is not None else None
+        else:
+            text = text_of(seen)
+            left = seen.data
+            if job.about.form == SCRIPT and own_lines(text):
+                left = left_of(text)
+            elif job.about.form == PLUGIN and MARK in text:
+                left = None
+                notes.append("it was edited after it was installed; being truecall's own, it went as a whole")
+    except SettingsError as error:
+        raise refused(error, seen, "") from None
+    change = Change(seen, left, None, seen.target)
+    found = [change, distrusted(job, change)] if job.harness == codex.NAME else [change]
+    done = tuple(each.name for each in found if idle(each))
+    return Plan(tuple(each for each in found if not idle(each)), tuple(notes), done)

@@ -1,0 +1,1 @@
+"""Shell command text to simple commands, how certainly each ran, and the `runs` patterns."""

@@ -1,0 +1,1 @@
+"""Pins: what a person has seen and trusted."""

@@ -1,0 +1,312 @@
+"""The trust store, as the hook reads it: which contracts are enforced for a folder. Never writes, never
+parses YAML, and never takes an untrusted contract for a trusted one.
+
+A pin is one trusted content of one contract file: a header line, an index line, one line of compiled JSON a
+contract, then the trusted bytes themselves. Pins lie under `contracts/` in the state folder, in a tree that
+mirrors the file's own path, so that no hash is needed to find one and a deleted file is still found.
+"""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+
+from truecall_py import __version__
+from truecall_py.contracts.model import FILE_NAME, Contract, contract
+from truecall_py.core.errors import TrustError
+from truecall_py.core.fast_json import loads
+from truecall_py.core.glob import fits
+from truecall_py.core.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from truecall_py.core.types import ToolCall
+
+TRUSTED, CHANGED, DELETED, UNTRUSTED = "trusted", "changed", "deleted", "untrusted"
+FOLDER = "contracts"
+GUARDS = "guards"  # a file in the state folder: while it is there, some trusted contract may refuse calls
+SUFFIX = ".pin"
+LARGEST, LARGEST_CODE = 32 << 20, 256 << 20  # bytes of a contract file or pin, and of a file of code
+GONE = (2, 20)  # ENOENT and ENOTDIR: nothing is there
+LOST = "was trusted, but"
+DAMAGED, AGAIN = f"{LOST} the pin is damaged", "run: truecall trust"
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError)  # what reading damaged data ends with
+
+
+@record(frozen=True)
+class Source:
+    """The contracts of one file as they are enforced. `index` is {"tools": {pattern: [numbers]}, "kinds":
+    {kind: [numbers]}, "stop": [numbers], "guards": [numbers], "refuse": [those guards that enforce], "policy": {},
+    "ends": [where each contract's line in `lines` ends]}; `status` is one of the four above."""
+
+    path: str
+    project: str
+    status: str
+    index: dict[str, Any] | None = None
+    lines: bytes = b""
+    why: str = ""
+
+    def named(self, call: ToolCall) -> list[Contract]:
+        """The contracts whose `tool` or `kind` is this call's; only these are decoded. Raises TrustError."""
+        if self.index is None:
+            return []
+        try:
+            return [self.contract(number) for number in sorted(self.numbers(call))]
+        except MALFORMED as error:
+            raise TrustError(f"{DAMAGED}: {error}", self.path, AGAIN) from None
+
+    def numbers(self, call: ToolCall) -> set[int]:
+        """The places of those contracts, by the index alone."""
+        index, numbers = self.index or {}, set()
+        for pattern, found in index.get("tools", {}).items():
+            if pattern == call.tool or (("*" in pattern or "?" in pattern) and fits(pattern, call.tool)):
+                numbers.update(found)
+        for kind in call.kinds:
+            numbers.update(index.get("kinds", {}).get(kind, ()))
+        return numbers
+
+    def guards(self, call: ToolCall) -> bool:
+        """Whether one of the contracts that name this call is asked before it, or may be: what was trusted and cannot
+        be read may hold one."""
+        return self.among(call, "guards")
+
+    def refuses(self, call: ToolCall) -> bool:
+        """The same of those that may keep it from being made."""
+        return self.among(call, "refuse")
+
+    def among(self, call: ToolCall, which: str) -> bool:
+        """Whether a contract that names this call is in one of the lists of the index, or may be."""
+        try:
+            wanted = (self.index or {}).get(which)
+            return self.damaged if not wanted else not self.numbers(call).isdisjoint(wanted)
+        except MALFORMED:
+            return True
+
+    @property
+    def damaged(self) -> bool:
+        """Whether the file was trusted, and nobody can say any more what that meant."""
+        return self.index is None and self.why.startswith(LOST)
+
+    def at_stop(self) -> list[Contract]:
+        """The contracts that are judged when the agent wants to stop. Raises TrustError."""
+        try:
+            return [self.contract(number) for number in (self.index or {}).get("stop", ())]
+        except MALFORMED as error:
+            raise TrustError(f"{DAMAGED}: {error}", self.path, AGAIN) from None
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """The file's own budgets; {} where it names none."""
+        found = (self.index or {}).get("policy", {})
+        return found if isinstance(found, dict) else {}
+
+    def doubted(self, why: str) -> Source:
+        """The same file as one that cannot be enforced."""
+        return Source(self.path, self.project, UNTRUSTED, why=why)
+
+    def contracts(self) -> list[Contract]:
+        """Every contract of the file."""
+        return [self.contract(number) for number in range(len(self.index["ends"]) if self.index else 0)]
+
+    def contract(self, number: int) -> Contract:
+        assert self.index is not None
+        ends = self.index["ends"]
+        line = self.lines[ends[number - 1] if number else 0 : ends[number]]
+        plain = loads(line.decode(), own=True)
+        name = f"pack {plain['pack']}" if plain.get("pack") else os.path.basename(self.path)
+        return contract(plain, name, self.project, self.path)
+
+
+def folder_of(state: str, path: str) -> str:
+    """Where the pins of the contract file at an absolute path lie."""
+    return os.path.join(state, FOLDER) + path
+
+
+def check(state: str) -> bool:
+    """Whether there is a store. Raises TrustError for one that somebody else could have written."""
+    if not state.startswith("/"):  # it would follow the working folder, which an agent can choose
+        raise TrustError("the state folder is not an absolute path", state, "set HOME or XDG_STATE_HOME")
+    try:
+        found = os.lstat(state)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise TrustError(f"the state folder cannot be looked at: {error.strerror}", state,
+                         "see that each folder of this path is yours to enter") from None
+    wrong = ""
+    if not modes.S_ISDIR(found.st_mode):
+        wrong = "is not a folder (links are not followed)"
+    elif found.st_uid != os.geteuid():
+        wrong = "belongs to another user"
+    elif found.st_mode & (modes.S_IWGRP | modes.S_IWOTH):
+        wrong = "can be written by other users"
+    if wrong:
+        raise TrustError(f"the state folder {wrong}", state, f"chmod 700 {state}, or move it away and trust again")
+    return True
+
+
+def pins(folder: str) -> list[str]:
+    """The names of a file's pins, the newest first. Raises TrustError where nobody can tell."""
+    try:
+        numbers = [name[: -len(SUFFIX)] for name in os.listdir(folder) if name.endswith(SUFFIX)]
+    except OSError as error:
+        if error.errno in GONE:
+            return []
+        raise TrustError(f"may have pins, which cannot be read: {error.strerror}", folder, AGAIN) from None
+    numbers = [number for number in numbers if number.isascii() and number.isdigit()]
+    return [number + SUFFIX for number in sorted(numbers, key=int, reverse=True)]
+
+
+def read_bytes(path: str, limit: int = LARGEST) -> bytes:
+    """The bytes of a regular file, never through a FIFO or device. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if not modes.S_ISREG(found.st_mode):
+            raise OSError(22, "it is not a regular file", path)
+        if found.st_size > limit:
+            raise OSError(27, f"it is larger than {limit >> 20} MB", path)
+        pieces = []
+        size = 0
+        while size <= limit and (piece := os.read(descriptor, 1 << 20)):
+            pieces.append(piece)
+            size += len(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(descriptor)
+
+
+class Pin:
+    """One pin, taken apart. Raises TrustError for bytes that are none."""
+
+    def __init__(self, data: bytes, where: str) -> None:
+        try:
+            first, second, rest = data.split(b"\n", 2)
+            self.header = loads(first.decode(), own=True)
+            self.index = loads(second.decode(), own=True)
+            length = self.header["length"]
+            self.trusted = rest[len(rest) - length :] if length else b""
+            self.lines = rest[: len(rest) - length]
+            if len(self.trusted) != length or len(self.lines) != self.header["compiled"]:
+                raise ValueError("it is cut short")
+        except MALFORMED as error:
+            raise TrustError(f"{DAMAGED}: {error}", where, AGAIN) from None
+
+    def code(self) -> dict[str, dict[str, str]]:
+        """The digests of the code that was trusted with each contract."""
+        try:
+            plains = [loads(line, own=True) for line in self.lines.decode().split("\n") if line]
+            return {plain["id"]: plain["pins"] for plain in plains if plain.get("pins")}
+        except MALFORMED as error:
+            raise TrustError(f"{DAMAGED}: {error}", self.header["path"], AGAIN) from None
+
+    @property
+    def current(self) -> bool:
+        """Whether this version of truecall compiled it."""
+        return bool(self.header.get("version") == __version__)
+
+
+def source(path: str, project: str, state: str) -> Source | None:
+    """The Source of one contract file; None where there is neither a file nor a pin. Pins that cannot be used
+    make it an untrusted one, and no more than that: the other files are judged all the same."""
+    try:
+        return stored(path, project, state)
+    except TrustError as error:
+        return Source(path, project, UNTRUSTED, why=error.what)
+
+
+def stored(path: str, project: str, state: str) -> Source | None:
+    folder = folder_of(state, path)
+    names = pins(folder)
+    try:
+        present: bytes | None = read_bytes(path)
+        why = ""
+    except OSError as error:
+        present = None
+        gone = error.errno in GONE
+        why = "" if gone else f"cannot be read: {error.strerror}"
+        if gone and not names:
+            return None
+    if not names:
+        return Source(path, project, UNTRUSTED, why=why)
+    newest = trouble = None
+    for name in names:
+        try:
+            pin = read_pin(os.path.join(folder, name))
+        except TrustError as error:
+            trouble = error
+            continue
+        newest = newest or pin
+        if pin.trusted == present:
+            return enforced(pin, path, project, TRUSTED)
+    if trouble:  # it may be the one that counts
+        raise trouble
+    assert newest is not None
+    return enforced(newest, path, project, DELETED if present is None and not why else CHANGED, why)
+
+
+def read_pin(where: str) -> Pin:
+    """The pin at a path. Raises TrustError."""
+    try:
+        return Pin(read_bytes(where), where)
+    except OSError as error:
+        raise TrustError(f"{LOST} its pin cannot be read: {error.strerror}", where, AGAIN) from None
+
+
+def enforced(pin: Pin, path: str, project: str, status: str, why: str = "") -> Source:
+    if not pin.current:
+        from truecall_py.core.errors import Unverified
+        from truecall_py.world.worker import ask
+
+        job: dict[str, object] = {
+            "do": "compile", "path": path, "data": pin.trusted.decode("latin-1"), "pins": pin.code(),
+        }  # fmt: skip
+        try:
+            pin = Pin(str(ask(job, None, 10.0)["pin"]).encode("latin-1"), path)
+        except Unverified as error:
+            what = f"{LOST} this version of truecall cannot compile it: {error.why}"
+            raise TrustError(what, path, AGAIN) from None
+    return Source(path, project, status, pin.index, pin.lines, why)
+
+
+def sources(anchor: str, state: str, user_file: str, given: str | None) -> list[Source]:
+    """Every contract file that counts for a folder: from the anchor upward, then the person's own; or only
+    the `given` one. Raises TrustError."""
+    check(state)
+    anchor = os.path.realpath(anchor)
+    if given is not None:
+        path = os.path.join(anchor, given)
+        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        found = source(path, os.path.dirname(path), state)
+        return [found or Source(path, os.path.dirname(path), UNTRUSTED, why="is not there")]
+    every = []
+    folder = anchor
+    while True:
+        path = os.path.join(folder, FILE_NAME)
+        found = source(path, folder, state)
+        if found:
+            every.append(found)
+        if folder == "/":
+            break
+        folder = os.path.dirname(folder)
+    own = os.path.join(os.path.realpath(os.path.dirname(user_file)), os.path.basename(user_file))
+    if own not in [each.path for each in every]:
+        found = source(own, anchor, state)
+        if found:
+            every.append(found)
+    return every
+
+
+def changed_code(plain: dict[str, Any]) -> str:
+    """The first file of code that a contract names and that is no longer what was trusted, or ""."""
+    from truecall_py.core.hashing import sha256
+
+    for path, digest in plain.get("pins", {}).items():
+        try:
+            if not digest or sha256(read_bytes(path, LARGEST_CODE)) != digest:
+                return str(path)
+        except OSError:
+            return str(path)
+    return ""

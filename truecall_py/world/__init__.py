@@ -1,0 +1,1 @@
+"""The only door to files, processes, sockets, git, SQLite and the clock; snapshots of it."""
