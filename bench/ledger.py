@@ -22,7 +22,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
-from truecall_py.ledger import store as ledger  # noqa: E402
+from truecall_py.ledger import store  # noqa: E402
 from truecall_py.ledger.store import BATCH, ENDED, REQUESTED, Event, Ledger  # noqa: E402
 
 LONG, SHORT = "00000000-0000-4000-8000-00000000long", "00000000-0000-4000-8000-0000000short"
@@ -86,14 +86,14 @@ def filled(state: str, events: int) -> None:
     """A ledger with a session of 5,000 events and one of as many as a hook reads, and the rest in sessions of 210."""
     book = Ledger(state)
     begin = time.time() - 30 * 86400
-    for session, count in ((LONG, 5000), (SHORT, ledger.RECENT)):
+    for session, count in ((LONG, 5000), (SHORT, store.RECENT)):
         book.add(*(each for number in range(count // 3) for each in call(session, number, begin + number)))
-    sql, size = ledger.INSERT, 20_000
+    sql, size = store.INSERT, 20_000
     for start in range(0, events // 3, size):  # the public class writes far more than this asks for
         book.db.execute("BEGIN IMMEDIATE")
         book.db.executemany(sql, (
             (f"00000000-0000-4000-8000-{number // 70:012d}", each.call, each.event, each.at, each.harness, each.turn,
-             each.agent, each.tool, each.identity, each.state, ledger.kept(each.data))
+             each.agent, each.tool, each.identity, each.state, store.kept(each.data))
             for number in range(start, min(start + size, events // 3)) for each in call("", number, begin + number)
         ))  # fmt: skip
         book.db.execute("COMMIT")
@@ -130,7 +130,7 @@ def main() -> int:
         small, large = os.path.join(made, "small"), os.path.join(made, "large")
         filled(small, 0)
         filled(large, options.events)
-        size = os.path.getsize(os.path.join(large, ledger.FILE)) >> 20
+        size = os.path.getsize(os.path.join(large, store.FILE)) >> 20
         rows = {
             "bare": Row("pass"),
             "the hook's imports, no ledger": Row(WITHOUT),

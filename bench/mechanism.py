@@ -29,7 +29,7 @@ sys.path[:0] = [ROOT, os.path.dirname(os.path.abspath(__file__))]
 
 from mechanism_world import BEHAVIOURS, CHARGE, LIES, OTHER, SAVE, Answer, Tool, World  # noqa: E402
 
-from truecall_py.trust import pin as pinning  # noqa: E402
+from truecall_py.trust import pin  # noqa: E402
 
 CONTRACTS = """\
 version: 1
@@ -166,7 +166,7 @@ class Session:
             path = os.path.join(folder, "truecall.yaml")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(CONTRACTS.format(policy=policy))
-            pinning.trust(pinning.compile_file(path), os.path.join(folder, "state"))
+            pin.trust(pin.compile_file(path), os.path.join(folder, "state"))
 
     def hook(self, event: str, more: dict[str, Any]) -> dict[str, Any]:
         """The hook's answer to an event, {} where there is none."""

@@ -22,7 +22,7 @@ from truecall_py.checks.support.outcomes import refuted, verified
 from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import Contract
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.judging import polling as looks
+from truecall_py.judging import polling
 from truecall_py.world.world import World
 
 
@@ -47,7 +47,7 @@ class Sensor:
 def simulate(agree: int, calls: int, wrong: float, seed: int) -> dict[str, float]:
     """Shares of the honest calls and of the lies, in percent, and the looks that a call costs."""
     sensor = Sensor(random.Random(seed), wrong)
-    looks.module = lambda name: SimpleNamespace(  # type: ignore[assignment]
+    polling.module = lambda name: SimpleNamespace(  # type: ignore[assignment]
         FIELDS=(), ASSERTS=(), expect=sensor.expect, run=sensor.run
     )
     plain = {"id": "noise", "post": [{"check": "sensor", "params": {"asked": True}}], "agree": agree, "every": 1e-9}
@@ -57,7 +57,7 @@ def simulate(agree: int, calls: int, wrong: float, seed: int) -> dict[str, float
     found: dict[tuple[bool, str], int] = {}
     for number in range(calls):
         sensor.truth = number % 2 == 0
-        state = looks.worst(looks.watched(contract, call, Facts(call, world)))
+        state = polling.worst(polling.watched(contract, call, Facts(call, world)))
         found[sensor.truth, state] = found.get((sensor.truth, state), 0) + 1
         world.ends = world.now() + 20
     half = calls / 200

@@ -109,10 +109,10 @@ class Project:
 
     def trust(self, text: str = NOTE, path: str = "") -> str:
         """Writes a contract file and trusts it; where its newest pin lies."""
-        from truecall_py.trust import pin as pinning
+        from truecall_py.trust import pin
 
         target = self.write(path or self.contract, text)
-        return pinning.trust(pinning.compile_file(target), self.state)
+        return pin.trust(pin.compile_file(target), self.state)
 
     # -- payloads --------------------------------------------------------------------------------------
 

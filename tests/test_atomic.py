@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from truecall_py.core import atomic_write as atomic
-from truecall_py.core import paths as places
+from truecall_py.core import atomic_write, paths
 
 # Writes a file, and waits for a line right before the draft takes its place.
 WRITER = """
@@ -27,7 +26,7 @@ write_whole(sys.argv[1], sys.argv[2].encode(), last=last)
 
 def begun(path: str, text: str) -> subprocess.Popen[bytes]:
     """A process that has written its draft, and waits."""
-    env = {**os.environ, "PYTHONPATH": os.path.dirname(places.PACKAGE)}
+    env = {**os.environ, "PYTHONPATH": os.path.dirname(paths.PACKAGE)}
     argv = [sys.executable, "-c", WRITER, path, text]
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
     assert process.stdout is not None and process.stdout.readline() == b"drawn\n"
@@ -57,15 +56,15 @@ def test_a_killed_writers_draft_goes_with_the_next_write(path: str) -> None:
     """The file is as it was after the kill; the next writer leaves the file alone in its folder."""
     ended(begun(path, "lost"), kill=True)
     assert len(os.listdir(os.path.dirname(path))) == 2 and read(path) == "old"
-    atomic.write_whole(path, b"new")
+    atomic_write.write_whole(path, b"new")
     assert os.listdir(os.path.dirname(path)) == ["settings.json"] and read(path) == "new"
 
 
 def test_a_draft_that_a_live_process_writes_is_left_to_it(path: str) -> None:
     """Two writers at once: both end well, and the later one wins."""
     process = begun(path, "slow")
-    atomic.clear(path)
-    atomic.write_whole(path, b"fast")
+    atomic_write.clear(path)
+    atomic_write.write_whole(path, b"fast")
     assert len(os.listdir(os.path.dirname(path))) == 2 and read(path) == "fast"
     ended(process, kill=False)
     assert process.returncode == 0
@@ -86,7 +85,7 @@ def test_nothing_else_is_touched(path: str) -> None:
     os.link(os.path.join(folder, names[0]), f"{path}.00000003.draft")
     os.mkfifo(f"{path}.00000004.draft")
     before = sorted(os.listdir(folder))
-    atomic.write_whole(path, b"new")
+    atomic_write.write_whole(path, b"new")
     assert sorted(os.listdir(folder)) == before and read(path) == "new"
 
 
@@ -97,20 +96,20 @@ def test_another_persons_draft_is_left(path: str) -> None:
     with open(draft, "w") as file:
         file.write("kept")
     os.chown(draft, 65534, 65534)
-    atomic.write_whole(path, b"new")
+    atomic_write.write_whole(path, b"new")
     assert os.path.exists(draft)
 
 
 def test_a_draft_that_was_taken_away_before_it_was_locked_is_begun_again(path: str, monkeypatch: Any) -> None:
     """Between making a draft and locking it somebody may take it for a stale one: the writer begins anew."""
-    lock, taken = atomic.fcntl.flock, []
+    lock, taken = atomic_write.fcntl.flock, []
 
     def late(descriptor: int, how: int) -> None:
         if not taken:
             taken.append(1)
-            atomic.clear(path)
+            atomic_write.clear(path)
         lock(descriptor, how)
 
-    monkeypatch.setattr(atomic.fcntl, "flock", late)
-    atomic.write_whole(path, b"new")
+    monkeypatch.setattr(atomic_write.fcntl, "flock", late)
+    atomic_write.write_whole(path, b"new")
     assert taken and os.listdir(os.path.dirname(path)) == ["settings.json"] and read(path) == "new"

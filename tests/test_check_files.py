@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truecall_py
-from truecall_py.checks.support import glob_walk as walk
+from truecall_py.checks.support import glob_walk
 from truecall_py.contracts.template import itself, resolve
 from truecall_py.core.errors import Unverified
 
@@ -58,10 +58,10 @@ def test_what_a_glob_names(check, glob, count):
 @given(st.text(alphabet="*?[]a.", min_size=1, max_size=8))
 def test_a_value_names_itself_alone(text):
     """A value of the call that looks like a pattern is met by nothing but a file of that very name."""
-    pattern = walk.pattern(itself(text))
+    pattern = glob_walk.pattern(itself(text))
     assert all(plain for _, plain in pattern)
     assert "".join(character for character, _ in pattern) == text
-    assert walk.meets(pattern, text) and not walk.meets(pattern, text + "a")
+    assert glob_walk.meets(pattern, text) and not glob_walk.meets(pattern, text + "a")
 
 
 class Scope:
@@ -73,7 +73,7 @@ def test_templates_in_a_glob():
     """A value is written as itself, also the project's own folder; it may not climb."""
     assert resolve("d/{{args.x}}*.js", Scope(), "glob") == "d/[*]*.js"
     assert resolve("{{project}}/*.js", Scope(), "glob") == "/p[[][*]]/*.js"
-    assert walk.split("/p[[][*]]/*.js")[0] == "/p[*]"
+    assert glob_walk.split("/p[[][*]]/*.js")[0] == "/p[*]"
     with pytest.raises(Unverified):
         resolve("d/{{args.up}}/*.js", Scope(), "glob")
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_seen_is_not_nothing(check, tmp_path):
 
 def test_a_walk_is_bounded(check, tmp_path, monkeypatch):
     """More entries than may be looked at are no verdict."""
-    monkeypatch.setattr(walk, "MOST", 50)
+    monkeypatch.setattr(glob_walk, "MOST", 50)
     put(tmp_path, {f"d/{number}.js": "" for number in range(60)})
     began = time.monotonic()
     found = check({"glob": "**/*.js"}, looked=False)

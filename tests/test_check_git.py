@@ -646,7 +646,7 @@ def test_the_persons_own_ssh_is_used_and_the_repositorys_is_not(place, monkeypat
 
 def test_the_real_hook_looks_before_and_after(place):
     """Through the hook process: the look before is kept, and the push that did not happen is refused."""
-    from truecall_py.core import paths as places
+    from truecall_py.core import paths
     from truecall_py.trust.pin import compile_file, trust
 
     contract, states = place / "w" / "truecall.yaml", place / "state"
@@ -661,7 +661,7 @@ def test_the_real_hook_looks_before_and_after(place):
             "tool_use_id": "toolu_1", "cwd": str(place / "w"), "tool_input": {"command": "git commit -m two"},
             "transcript_path": "/nowhere", "permission_mode": "default", **more,
         }  # fmt: skip
-        command = ["/bin/sh", places.launcher(), "claude-code", event, "--state", str(states)]
+        command = ["/bin/sh", paths.launcher(), "claude-code", event, "--state", str(states)]
         done = subprocess.run(command, cwd=place / "w", env=env, input=json.dumps(payload).encode(), capture_output=True)
         assert done.returncode == 0
         return done.stdout

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from truecall_py.checks import package as check
+from truecall_py.checks import package
 from truecall_py.checks.support import requirement
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
@@ -52,7 +52,7 @@ def look(root, name, world=None, command="make", **params):
     given.update(params)
     given = {name: value for name, value in given.items() if value is not None}
     start = str(root)
-    return check.run(given, call(command, start_cwd=start), world or World(start, start))
+    return package.run(given, call(command, start_cwd=start), world or World(start, start))
 
 
 def why(root, name, **params):
@@ -208,7 +208,7 @@ def test_a_real_environment(tmp_path):
 
 def snapshot(root, **params):
     world = World(str(root), str(root))
-    fact = check.before(params, call(start_cwd=str(root)), world)
+    fact = package.before(params, call(start_cwd=str(root)), world)
     return World(str(root), str(root), snapshot=Snapshot(0.0, None, {key("package", str(root), params): fact}))
 
 

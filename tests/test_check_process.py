@@ -10,10 +10,10 @@ import time
 import pytest
 from conftest import ROOT
 
-from truecall_py.checks import process as check
+from truecall_py.checks import process
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world import process_table as processes
+from truecall_py.world import process_table
 from truecall_py.world.snapshots import Snapshot, key
 from truecall_py.world.world import World
 
@@ -24,8 +24,8 @@ CALL = ToolCall("claude-code", "PostToolUse", "Bash", frozenset({"shell"}), {})
 def source(request, monkeypatch):
     """Both ways of looking: the kernel's files, and ps, as on macOS."""
     if request.param == "ps":
-        monkeypatch.setattr(processes, "has_proc", lambda: False)
-    elif not processes.has_proc():
+        monkeypatch.setattr(process_table, "has_proc", lambda: False)
+    elif not process_table.has_proc():
         pytest.skip("no /proc here")
     return request.param
 
@@ -46,7 +46,7 @@ def start():
 
 
 def look(tmp_path, world=None, **params):
-    return check.run(params, CALL, world or World(str(tmp_path)))
+    return process.run(params, CALL, world or World(str(tmp_path)))
 
 
 def why(tmp_path, **params):
@@ -56,7 +56,7 @@ def why(tmp_path, **params):
 
 
 def snapshot(tmp_path, at=0.0, **params):
-    fact = check.before(params, CALL, World(str(tmp_path)))
+    fact = process.before(params, CALL, World(str(tmp_path)))
     return World(str(tmp_path), snapshot=Snapshot(at, None, {key("process", str(tmp_path), params): fact}))
 
 
@@ -150,7 +150,7 @@ def test_truecall_and_what_started_it_are_never_meant(tmp_path, source):
 
 def test_a_thread_is_no_process(tmp_path, start):
     """The kernel numbers threads like processes and shows them in the same place."""
-    if not processes.has_proc():
+    if not process_table.has_proc():
         pytest.skip("no /proc here")
     one = start(sys.executable, "-c", "import threading, time; threading.Thread(target=time.sleep, args=(30,)).start(); time.sleep(30)")
     until = time.monotonic() + 10
@@ -199,7 +199,7 @@ def test_it_must_have_begun_in_the_call(tmp_path, start):
 
     def called(duration, received):
         call = ToolCall("claude-code", "PostToolUse", "Bash", frozenset({"shell"}), {}, duration=duration)
-        return check.run({"pid": old.pid, "since": "call"}, call, World(str(tmp_path), received=received))
+        return process.run({"pid": old.pid, "since": "call"}, call, World(str(tmp_path), received=received))
 
     now = time.time()
     assert called(3600.0, now).state == VERIFIED

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from truecall_py.checks import sqlite as check
+from truecall_py.checks import sqlite
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import NEW, OLD, REFUTED, VERIFIED, ToolCall
 from truecall_py.world.snapshots import Snapshot, key
@@ -44,7 +44,7 @@ def base(tmp_path):
 
         def look(self, query="SELECT id FROM users", world=None, **params):
             given = {"file": "app.db", **({"query": query} if query else {}), **params}
-            return check.run(given, CALL, world or self.world())
+            return sqlite.run(given, CALL, world or self.world())
 
         def why(self, *args, **params):
             with pytest.raises(Unverified) as caught:
@@ -272,7 +272,7 @@ def test_names_that_mean_something_in_a_uri_are_paths(base):
 
 
 def snapshot(base, params):
-    fact = check.before(params, CALL, base.world())
+    fact = sqlite.before(params, CALL, base.world())
     return base.world(snapshot=Snapshot(0.0, None, {key("sqlite", str(base.folder), params): fact}))
 
 
@@ -280,13 +280,13 @@ def test_what_changed_since_before_the_call(base):
     """Rows by a number, the value, and whether anything was written at all."""
     params = {"file": "app.db", "query": "SELECT id FROM users WHERE name = 'Eve'", "rows": {"increased_by": 1}}
     world = snapshot(base, params)
-    found = check.run(params, CALL, world)
+    found = sqlite.run(params, CALL, world)
     assert (found.state, found.found) == (REFUTED, "0 rows (before the call 0)")
     base.write("INSERT INTO users (name) VALUES ('Eve')")
-    found = check.run(params, CALL, world)
+    found = sqlite.run(params, CALL, world)
     assert (found.state, found.effect) == (VERIFIED, NEW)
     with pytest.raises(Unverified) as caught:
-        check.run(params, CALL, base.world())
+        sqlite.run(params, CALL, base.world())
     assert caught.value.cause == "harness"
 
 
@@ -295,29 +295,29 @@ def test_a_row_that_was_there_before_proves_nothing_unless_something_was_written
     What only compares with before is new with every write."""
     params = {"file": "app.db", "query": "SELECT id FROM users WHERE name = 'Ada'"}
     world = snapshot(base, params)
-    assert check.run(params, CALL, world).effect == OLD
+    assert sqlite.run(params, CALL, world).effect == OLD
     none = {"file": "app.db", "query": "SELECT id FROM users WHERE name = 'Zoe'", "rows": {"equals": 0}}
     table = {"file": "app.db", "table": "users"}
     same = {"file": "app.db", "query": "SELECT name FROM users", "rows": {"changed": False}}
     worlds = [snapshot(base, each) for each in (none, table, same)]
     base.write("UPDATE users SET score = 2.5 WHERE id = 1")
-    assert check.run(params, CALL, world).effect == OLD
-    effects = [check.run(each, CALL, there).effect for each, there in zip((none, table, same), worlds, strict=True)]
+    assert sqlite.run(params, CALL, world).effect == OLD
+    effects = [sqlite.run(each, CALL, there).effect for each, there in zip((none, table, same), worlds, strict=True)]
     assert effects == [OLD, OLD, NEW]
     base.write("UPDATE users SET id = 77 WHERE name = 'Ada'")
-    assert check.run(params, CALL, world).effect == NEW
+    assert sqlite.run(params, CALL, world).effect == NEW
     base.write("ALTER TABLE users ADD COLUMN extra TEXT")
-    assert check.run(table, CALL, worlds[1]).effect == NEW
+    assert sqlite.run(table, CALL, worlds[1]).effect == NEW
 
 
 def test_that_nothing_is_there_proves_nothing_by_itself(base):
     """No row, no table: `not` makes nothing of it, unless the look before the call saw rows."""
     params = {"file": "app.db", "query": "SELECT id FROM users WHERE name = 'Ada'"}
     world = snapshot(base, params)
-    assert check.run({**params, "query": "SELECT id FROM users WHERE name = 'Zoe'"}, CALL, base.world()).blank
-    assert check.run({"file": "app.db", "table": "typo"}, CALL, base.world()).blank
+    assert sqlite.run({**params, "query": "SELECT id FROM users WHERE name = 'Zoe'"}, CALL, base.world()).blank
+    assert sqlite.run({"file": "app.db", "table": "typo"}, CALL, base.world()).blank
     base.write("DELETE FROM users")
-    found = check.run(params, CALL, world)
+    found = sqlite.run(params, CALL, world)
     assert (found.state, found.blank) == (REFUTED, False)
 
 
@@ -338,7 +338,7 @@ def test_a_database_that_the_call_made_is_new(base):
     params = {"file": "app.db", "query": "SELECT id FROM users", "rows": {"increased_by": 2}}
     world = snapshot(base, params)
     base.path.write_bytes(whole)
-    assert check.run(params, CALL, world).effect == NEW
+    assert sqlite.run(params, CALL, world).effect == NEW
 
 
 def test_a_table_that_the_call_made_is_new(base):
@@ -346,9 +346,9 @@ def test_a_table_that_the_call_made_is_new(base):
     params = {"file": "app.db", "query": "SELECT id FROM orders", "rows": {"increased_by": 1}}
     world = snapshot(base, params)
     with pytest.raises(Unverified, match="no table: orders"):
-        check.run(params, CALL, world)
+        sqlite.run(params, CALL, world)
     base.write("CREATE TABLE orders (id)", "INSERT INTO orders VALUES (1)")
-    assert check.run(params, CALL, world).state == VERIFIED
+    assert sqlite.run(params, CALL, world).state == VERIFIED
 
 
 def test_the_first_word_is_found_behind_comments():

@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from truecall_py.checks import tests as check
-from truecall_py.checks.support import junit
-from truecall_py.checks.support import runner_summaries as summaries
+from truecall_py.checks import tests
+from truecall_py.checks.support import junit, runner_summaries
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import NEW, REFUTED, UNVERIFIED, VERIFIED, ToolCall
 from truecall_py.world.snapshots import Snapshot, key
@@ -29,7 +28,7 @@ def asked(**params):
 
 
 def look(root, world=None, duration=60.0, **params):
-    return check.run(asked(**params), call(duration=duration), world or World(str(root), str(root)))
+    return tests.run(asked(**params), call(duration=duration), world or World(str(root), str(root)))
 
 
 def why(root, **params):
@@ -136,7 +135,7 @@ def test_a_report_from_before_the_call_is_no_evidence(tmp_path):
 
 
 def snapshot(root, at, **params):
-    fact = check.before(asked(**params), call(), World(str(root), str(root)))
+    fact = tests.before(asked(**params), call(), World(str(root), str(root)))
     return World(str(root), str(root), snapshot=Snapshot(at, None, {key("tests", str(root), asked(**params)): fact}))
 
 
@@ -212,12 +211,12 @@ OUTPUTS = [
 @pytest.mark.parametrize(("runner", "text", "numbers"), OUTPUTS)
 def test_summaries_are_read(runner, text, numbers):
     """Every runner's own last lines, with colours and without; nothing is read into other text."""
-    found = summaries.results(runner, text)
+    found = runner_summaries.results(runner, text)
     assert [(each.collected, each.failed, each.skipped) for each in found] == numbers
 
 
 def say(text, code=0, **params):
-    return check.run({"output": "pytest", "collected": 1, "failed": {"equals": 0}, **params}, call(text, code), World())
+    return tests.run({"output": "pytest", "collected": 1, "failed": {"equals": 0}, **params}, call(text, code), World())
 
 
 def test_a_claim_can_refute_and_verifies_nothing():
@@ -293,15 +292,15 @@ def test_what_came_to_no_end_and_what_was_skipped_are_no_success(runner, text, s
 def test_a_killed_run_does_not_hide_that_another_ran_nothing():
     """No test in the last run that came to its end is still refuted."""
     assert say(SESSION + "=== no tests ran in 0.01s ===\n").state == REFUTED
-    assert summaries.results("cargo", "error: 2 targets failed:\n" + CARGO)[0].failed == 1
+    assert runner_summaries.results("cargo", "error: 2 targets failed:\n" + CARGO)[0].failed == 1
 
 
 def test_a_long_output_is_read_in_time():
     """Every pattern is linear."""
     began = time.monotonic()
-    for runner in summaries.RUNNERS:
+    for runner in runner_summaries.RUNNERS:
         for text in ("1 " * 400_000, "1 passed, " * 100_000, "= " * 500_000, "Ran 1\n" * 100_000, "(" * 1_000_000):
-            summaries.results(runner, text)
+            runner_summaries.results(runner, text)
     assert time.monotonic() - began < 20
 
 

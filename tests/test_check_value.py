@@ -9,9 +9,7 @@ from around import outcome
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truecall_py.checks.support import env_and_ini as flat
-from truecall_py.checks.support import file_formats as formats
-from truecall_py.checks.support import key_path as keypath
+from truecall_py.checks.support import env_and_ini, file_formats, key_path
 from truecall_py.contracts.template import quoted, resolve
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
@@ -64,22 +62,22 @@ DATA = {
 )
 def test_a_path_names_values(path, values):
     """Names, positions, elements by a key, every element; quotes make a name of anything."""
-    assert [held for _, held in keypath.select(DATA, keypath.parse(path))] == values
+    assert [held for _, held in key_path.select(DATA, key_path.parse(path))] == values
 
 
 @pytest.mark.parametrize("path", ["", ".", "a.", ".a", "a..b", "a[", "a[]", "a]", "a[b=]", 'a."b', 'a."b\\', "a[*", "a[0]b"])
 def test_what_is_no_path(path):
     """A path that is malformed is the contract's doing."""
     with pytest.raises(Unverified) as told:
-        keypath.parse(path)
+        key_path.parse(path)
     assert told.value.cause == "contract"
 
 
 @given(st.text(max_size=10))
 def test_a_value_of_the_call_is_one_name(text):
     """Whatever a value of the call holds, it is one name in the path that it is put into."""
-    assert keypath.parse(f"a.{quoted(text)}.b")[1] == (keypath.NAME, text, "")
-    assert keypath.parse(f"a[name={quoted(text)}]")[1] == (keypath.WHERE, "name", text)
+    assert key_path.parse(f"a.{quoted(text)}.b")[1] == (key_path.NAME, text, "")
+    assert key_path.parse(f"a[name={quoted(text)}]")[1] == (key_path.WHERE, "name", text)
 
 
 def test_templates_in_a_path(check):
@@ -210,15 +208,15 @@ A=2
 
 def test_an_env_file_is_read_with_care():
     """Quotes, export, comments and texts over several lines; where readers differ there is no value."""
-    found = flat.env(ENV)
+    found = env_and_ini.env(ENV)
     doubtful = {name for name, value in found.items() if isinstance(value, dict)}
     assert doubtful == set("GHIJK")
     assert {name: value for name, value in found.items() if name not in doubtful} == {
         "A": "2", "B": "two words", "C": "a\nb", "D": "single $x", "E": "", "F": "two\nlines",
     }  # fmt: skip
     for text in ('A="open', "a b=1", "=1", "1A=2"):
-        with pytest.raises(flat.Malformed):
-            flat.env(text)
+        with pytest.raises(env_and_ini.Malformed):
+            env_and_ini.env(text)
 
 
 INI = """
@@ -243,14 +241,14 @@ b = 4
 
 def test_an_ini_file_is_read_with_care():
     """Sections, both marks, values over several lines; where readers differ there is no value."""
-    found = flat.ini(INI)
+    found = env_and_ini.ini(INI)
     assert found["top"] == "1"
     assert (found["a"]["b"], found["a"]["c"], found["a"]["long"]) == ("1", "2", "\none\ntwo")
     assert all(isinstance(found["a"][name], dict) for name in "def")
     assert (found["b"]["x"], found["b"]["y"]) == ("1", "2") and isinstance(found["b"]["b"], dict)
     for text in ("[a\nb=1", "[a] x\n", "= 1"):
-        with pytest.raises(flat.Malformed):
-            flat.ini(text)
+        with pytest.raises(env_and_ini.Malformed):
+            env_and_ini.ini(text)
 
 
 def test_bombs_are_refused():
@@ -270,9 +268,9 @@ def test_bombs_are_refused():
 def test_comments_are_taken_out_of_json_and_nothing_else(value):
     """JSON without comments stays as it is; with comments and commas put in it means the same."""
     plain = json.dumps(value, indent=1)
-    assert formats.without_comments(plain) == plain
+    assert file_formats.without_comments(plain) == plain
     commented = "\n".join(line if line.count('"') % 2 else line + " // , ] x" for line in plain.split("\n"))
-    assert json.loads(formats.without_comments(commented)) == value
+    assert json.loads(file_formats.without_comments(commented)) == value
 
 
 @pytest.mark.parametrize(
@@ -322,8 +320,8 @@ def test_flat_files_are_read_in_linear_time():
     from time import process_time
 
     began = process_time()
-    with pytest.raises(flat.Malformed):
-        flat.env('A="' + "x\n" * 200_000)
-    assert flat.env('A="' + "x\n" * 100_000 + '"\nB=1\n')["B"] == "1"
-    assert len(flat.ini("[s]\na = 1\n" + "  x\n" * 200_000)["s"]["a"]) == 400_001
+    with pytest.raises(env_and_ini.Malformed):
+        env_and_ini.env('A="' + "x\n" * 200_000)
+    assert env_and_ini.env('A="' + "x\n" * 100_000 + '"\nB=1\n')["B"] == "1"
+    assert len(env_and_ini.ini("[s]\na = 1\n" + "  x\n" * 200_000)["s"]["a"]) == 400_001
     assert process_time() - began < 5

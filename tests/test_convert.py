@@ -10,13 +10,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truecall_py.authoring import convert as ancestor
+from truecall_py.authoring import convert
 from truecall_py.authoring.convert import converted
 from truecall_py.contract_files import loader
 from truecall_py.core.errors import UsageError
 
 
-def of(*contracts: Any) -> ancestor.Conversion:
+def of(*contracts: Any) -> convert.Conversion:
     return converted(json.dumps(list(contracts)).encode(), "old.json")
 
 

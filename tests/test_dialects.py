@@ -9,14 +9,14 @@ import os
 import pytest
 from conftest import NOTE, SESSION
 
-from truecall_py import clients as harnesses
-from truecall_py.messages import failures as trouble_words
+from truecall_py import clients
+from truecall_py.messages import failures
 
 EVENTS = {
     "claude-code": "PostToolUse", "codex": "PostToolUse", "gemini-cli": "AfterTool", "qwen-code": "PostToolUse",
     "copilot-cli": "postToolUse", "opencode": "tool.execute.after", "cline": "PostToolUse",
 }  # fmt: skip
-FIVE = tuple(name for name in harnesses.NAMES if name not in ("claude-code", "codex"))
+FIVE = tuple(name for name in clients.NAMES if name not in ("claude-code", "codex"))
 # What each client calls the tool save_note of the server notes.
 TOOLS = {
     "claude-code": "mcp__notes__save_note", "codex": "mcp__notes__save_note", "gemini-cli": "mcp_notes_save_note",
@@ -182,7 +182,7 @@ WORLDS = {
 }
 
 
-@pytest.mark.parametrize("name", harnesses.NAMES)
+@pytest.mark.parametrize("name", clients.NAMES)
 @pytest.mark.parametrize("what", WORLDS)
 def test_one_contract_file_catches_the_same_lie_in_all_seven(project, name, what):
     """A tool says that it did it, and nothing is there: each of the seven is corrected by the same contract file,
@@ -342,7 +342,7 @@ def test_the_project_is_the_one_that_the_client_names(project, five):
 
 # -- the launcher ----------------------------------------------------------------------------------------------
 
-STATIC = [(name, event, form) for name in FIVE for event, form in harnesses.module(name).STATIC.items()]
+STATIC = [(name, event, form) for name in FIVE for event, form in clients.module(name).STATIC.items()]
 
 
 @pytest.mark.parametrize(("name", "event", "form"), STATIC)
@@ -352,13 +352,13 @@ def test_a_python_that_died_is_told_in_a_form_that_reaches_the_model(project, na
     if form == "exit 2":
         assert answer.blocked and not answer.out
     else:
-        assert answer.json == appending(name, trouble_words.DIED, event)
+        assert answer.json == appending(name, failures.DIED, event)
 
 
 def test_every_registered_event_has_its_answer():
     """Each event that is registered or judged has a static answer, and none that needs exit code 2 where a client
     ignores it."""
     for name in FIVE:
-        module = harnesses.module(name)
+        module = clients.module(name)
         for event in {*module.HANDLED, *module.REGISTRATION.events}:
             assert module.STATIC[event] != "exit 2", (name, event)

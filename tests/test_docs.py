@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from truecall_py.cli import main as cli
+from truecall_py.cli import main
 from truecall_py.codegen.generate import ROOT
 from truecall_py.contract_files import loader
 
@@ -41,7 +41,7 @@ def test_commands_that_are_named_exist(page: str) -> None:
     """Every `truecall NAME` in a code block or in backticks is a command."""
     code = "\n".join(re.findall(r"```(?:sh)?\n(.*?)```", text(page), re.S) + re.findall(r"`([^`]+)`", text(page)))
     for name in re.findall(r"^\s*truecall ([a-z]+)", code, re.M):
-        assert name in cli.COMMANDS, f"{page}: truecall {name}"
+        assert name in main.COMMANDS, f"{page}: truecall {name}"
 
 
 def test_the_readme_shows_the_correction_as_it_is() -> None:

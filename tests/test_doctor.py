@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from test_install import HARNESSES, PROJECT, USER, home, person, read, run, tree
 
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.setup import codex_trust
 
 __all__ = ["person"]
@@ -103,7 +103,7 @@ def test_a_time_out_below_the_deadline(healthy: Any, name: str, short: int) -> N
 def test_a_program_that_is_gone(healthy: Any, name: str, part: str) -> None:
     """The part that is missing is named, and the command is seen to fail or to be answered by the launcher alone."""
     run(healthy, "install", name)
-    path = sys.executable if part == "interpreter" else places.launcher()
+    path = sys.executable if part == "interpreter" else paths.launcher()
     edited(home(healthy, USER[name]), path, f"/gone/{os.path.basename(path)}")
     wrong = said(doctor(healthy, name, code=1), "error", name)
     assert f"the {part} is not there: /gone/" in wrong and f"-> truecall install {name}" in wrong
@@ -115,7 +115,7 @@ def test_a_launcher_of_somebody_elses_kind(healthy: Any) -> None:
     run(healthy, "install", "codex")
     path = home(healthy, USER["codex"])
     fake = healthy.write("fake/hooks/run.sh", "#!/bin/sh\n", 0o755)
-    edited(path, places.launcher(), fake)
+    edited(path, paths.launcher(), fake)
     assert "said nothing" in said(doctor(healthy, "codex", code=1), "error")
     healthy.write(fake, "#!/bin/sh\necho '{\"continue\": true}'\n", 0o755)
     assert "not in the dialect of Codex" in said(doctor(healthy, "codex", code=1), "error")
@@ -185,7 +185,7 @@ def test_registered_twice(healthy: Any) -> None:
     assert "PostToolUse is registered 2 times" in warned and "-> truecall uninstall qwen-code --project" in warned
     assert "claude" not in warned  # one and the same command in two files is run once
     run(healthy, "install", "copilot-cli")
-    command = f'"{places.launcher()}" claude-code PostToolUse'
+    command = f'"{paths.launcher()}" claude-code PostToolUse'
     group = {"hooks": [{"type": "command", "command": command, "timeout": 30}]}
     healthy.write(".claude/settings.json", json.dumps({"hooks": {"PostToolUse": [group]}}))
     found = doctor(healthy)
@@ -195,7 +195,7 @@ def test_registered_twice(healthy: Any) -> None:
 
 def test_a_plugin_and_settings(healthy: Any) -> None:
     """A plugin that is switched on counts, too: it is run from its own folder, and beside settings it is twice."""
-    root = os.path.dirname(places.PACKAGE)
+    root = os.path.dirname(paths.PACKAGE)
     listed = {"version": 2, "plugins": {"truecall@here": [{"scope": "user", "installPath": root}]}}
     healthy.write(home(healthy, ".claude/plugins/installed_plugins.json"), json.dumps(listed))
     healthy.write(home(healthy, ".claude/settings.json"), json.dumps({"enabledPlugins": {"truecall@here": True}}))
@@ -209,7 +209,7 @@ def test_a_plugin_of_codex(healthy: Any) -> None:
     """It is run from Codex' copy, and told that a person must trust it in Codex."""
     root = home(healthy, ".codex/plugins/cache/here/truecall/0.1.0")
     os.makedirs(os.path.dirname(root))
-    os.symlink(os.path.dirname(places.PACKAGE), root)
+    os.symlink(os.path.dirname(paths.PACKAGE), root)
     config = '[plugins."truecall@here"]\nenabled = true\n'
     healthy.write(home(healthy, ".codex/config.toml"), config)
     found = doctor(healthy, code=1)
@@ -318,7 +318,7 @@ def test_what_a_project_brings_is_not_run(healthy: Any, what: str) -> None:
     run(healthy, "install", name, "--project")
     path = os.path.join(healthy.root, PROJECT[name])
     assert "was not proven" not in said(doctor(healthy), "warning")
-    launcher = places.launcher()
+    launcher = paths.launcher()
     if what == "launcher":
         edited(path, launcher, evil)
     elif what == "interpreter":
@@ -607,10 +607,10 @@ def test_half_a_package(healthy: Any, name: str, gone: str) -> None:
     reaches them, and says so. With all of it there, both contracts are answered as they must be."""
     run(healthy, "install", name)
     copy = os.path.join(healthy.base, "copy")
-    root = os.path.dirname(places.PACKAGE)
+    root = os.path.dirname(paths.PACKAGE)
     for part in ("truecall_py", "hooks", "contracts", "install"):
         shutil.copytree(os.path.join(root, part), os.path.join(copy, part), ignore=shutil.ignore_patterns("__pycache__"))
-    edited(home(healthy, USER[name]), places.launcher(), os.path.join(copy, "hooks", "run.sh"))
+    edited(home(healthy, USER[name]), paths.launcher(), os.path.join(copy, "hooks", "run.sh"))
     proof = "told of a contract that was broken, and kept silent on one that was kept"
     if name != "codex":  # its trust is another's then
         assert proof in said(doctor(healthy, name), "ok", name)
@@ -625,8 +625,8 @@ def test_a_command_that_takes_every_contract_for_broken(healthy: Any) -> None:
     run(healthy, "install", "qwen-code")
     fake = healthy.write("../fake/hooks/run.sh", f'#!/bin/sh\ncase "$*" in *--contracts*) rm -f "${{4%/*}}/sang.txt" ;; esac\n'
                          f'for word; do case $word in */truecall.yaml) rm -f "${{word%/*}}/sang.txt" ;; esac; done\n'
-                         f'exec {shlex.quote(places.launcher())} "$@"\n', 0o755)  # fmt: skip
-    edited(home(healthy, USER["qwen-code"]), places.launcher(), os.path.normpath(fake))
+                         f'exec {shlex.quote(paths.launcher())} "$@"\n', 0o755)  # fmt: skip
+    edited(home(healthy, USER["qwen-code"]), paths.launcher(), os.path.normpath(fake))
     assert "where a contract is kept: the command said" in said(doctor(healthy, code=1), "error", "qwen-code")
 
 
@@ -636,7 +636,7 @@ def test_a_line_that_is_more_than_our_command(healthy: Any) -> None:
     path = home(healthy, USER["qwen-code"])
     plain = json.loads(read(path))
     handler = plain["hooks"]["PostToolUse"][0]["hooks"][0]
-    handler["command"] = f"'{places.launcher()}' qwen-code PostToolUse ; exit 0"
+    handler["command"] = f"'{paths.launcher()}' qwen-code PostToolUse ; exit 0"
     healthy.write(path, json.dumps(plain))
     assert "was not proven, since the line is more" in said(doctor(healthy), "note", "qwen-code")
 

@@ -18,8 +18,7 @@ from conftest import ROOT
 from ledgers import NOTE, call, scene, verdict
 
 from truecall_py.ledger.store import ENDED, FILE, REQUESTED, Event, Ledger
-from truecall_py.reporting import otlp
-from truecall_py.reporting import queries as history
+from truecall_py.reporting import otlp, queries
 
 NASTY = "=1+1\x00\x1b[31m\r\n\ud83d\u202e, \"q\""
 
@@ -197,8 +196,8 @@ def test_every_call_comes_once_however_many_there_are(project: Any) -> None:
     names = [f"c{number:05d}" for number in range(2500)]
     for kind in (REQUESTED, ENDED):
         ledger.add(*(Event("s", name, kind, 1000.0 + at, "codex", tool="Bash", identity="i") for at, name in enumerate(names)))
-    assert [name for _, name in history.begun(ledger)] == names
-    assert [name for _, name in history.begun(ledger, 3400.0, "s")] == names[2400:]
+    assert [name for _, name in queries.begun(ledger)] == names
+    assert [name for _, name in queries.begun(ledger, 3400.0, "s")] == names[2400:]
     ledger.close()
 
 

@@ -14,10 +14,10 @@ from conftest import ROOT, SESSION
 
 from truecall_py.checks import NAMES, STAGE, STAGES
 from truecall_py.core.types import UNVERIFIED, Outcome
-from truecall_py.guards import barrier as guarding
-from truecall_py.policy import retry_budgets as budgets
+from truecall_py.guards import barrier
+from truecall_py.policy import retry_budgets
 from truecall_py.trust import pin as pinning
-from truecall_py.world import bounded_regex as regex
+from truecall_py.world import bounded_regex
 
 SCHEMA = """\
 version: 1
@@ -179,17 +179,17 @@ def test_where_there_is_no_repository_nothing_is_waited_for(asker):
 @pytest.mark.parametrize(
     ("said", "kind"),
     [
-        ("the connection to x failed: Connection refused", budgets.TRANSIENT),
-        ("the connection to x failed: Connection reset by peer", budgets.TRANSIENT),
-        ("the name x cannot be resolved: Temporary failure in name resolution", budgets.TRANSIENT),
-        ("the name x cannot be resolved: Name or service not known", budgets.OTHER),
-        ("git status failed in /w: fatal: not a git repository (or any of the parent directories)", budgets.MISSING),
-        ("git could not be asked: Permission denied", budgets.OTHER),
+        ("the connection to x failed: Connection refused", retry_budgets.TRANSIENT),
+        ("the connection to x failed: Connection reset by peer", retry_budgets.TRANSIENT),
+        ("the name x cannot be resolved: Temporary failure in name resolution", retry_budgets.TRANSIENT),
+        ("the name x cannot be resolved: Name or service not known", retry_budgets.OTHER),
+        ("git status failed in /w: fatal: not a git repository (or any of the parent directories)", retry_budgets.MISSING),
+        ("git could not be asked: Permission denied", retry_budgets.OTHER),
     ],
 )
 def test_trouble_that_lasts_is_not_waited_for(said, kind):
     """Of a look that had trouble it counts what it said: what is not permitted or not known is no better later."""
-    assert guarding.trouble(Outcome("git", UNVERIFIED, "x", said, "probe")) == kind
+    assert barrier.trouble(Outcome("git", UNVERIFIED, "x", said, "probe")) == kind
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_trouble_that_lasts_is_not_waited_for(said, kind):
 )  # fmt: skip
 def test_a_number_is_a_status_only_where_it_is_said(text, passing):
     """What a tool says of itself passes by where it names a status or a time-out, not where any number looks so."""
-    assert budgets.passing(text) is passing
+    assert retry_budgets.passing(text) is passing
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_number_is_a_status_only_where_it_is_said(text, passing):
 )
 def test_a_failure_that_ends_with_what_is_not_there(text, lacking):
     """The last line counts, and not what a log tells on the way."""
-    assert budgets.lacking(text) is lacking
+    assert retry_budgets.lacking(text) is lacking
 
 
 def test_another_guard_may_be_met_once(asker):
@@ -520,8 +520,8 @@ def test_a_combinator_is_as_dear_as_what_is_in_it():
     """One command inside makes it wait for the last stage."""
     cheap = {"check": "sql", "params": {}}
     dear = {"check": "any_of", "params": [cheap, {"check": "not", "params": {"check": "command", "params": {}}}]}
-    assert guarding.stage_of({"check": "all_of", "params": [cheap]}) == "structure"
-    assert guarding.stage_of(dear) == "execution"
+    assert barrier.stage_of({"check": "all_of", "params": [cheap]}) == "structure"
+    assert barrier.stage_of(dear) == "execution"
 
 
 def test_a_cheap_guard_loads_nothing_dear(project):
@@ -985,4 +985,4 @@ def test_no_length_of_a_command_keeps_a_pattern_from_ending(piece):
         found = patterns(yaml.safe_load(file))
     assert len(found) > 5
     for pattern in found:
-        regex.search(pattern, "git " + piece * ((1 << 20) // len(piece)), 60)
+        bounded_regex.search(pattern, "git " + piece * ((1 << 20) // len(piece)), 60)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from truecall_py import clients as harnesses
+from truecall_py import clients
 from truecall_py.clients import recognise
 from truecall_py.clients.apply_patch import files
-from truecall_py.clients.claude_code import hook as claude_code
+from truecall_py.clients.claude_code import hook
 from truecall_py.clients.cline import hook as cline
 from truecall_py.clients.codex import hook as codex
 from truecall_py.clients.copilot_cli import hook as copilot_cli
@@ -30,7 +30,7 @@ def payload(tool: str, args: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def claude(tool: str, args: dict[str, Any], **more: Any) -> Any:
-    return claude_code.parse(payload(tool, args, **more))
+    return hook.parse(payload(tool, args, **more))
 
 
 def of_codex(tool: str, args: dict[str, Any], **more: Any) -> Any:
@@ -280,10 +280,10 @@ def told(name: str, event: str, tool: Any, args: Any) -> dict[str, Any]:
             "tool_response": {}, "tool_result": {"result_type": "success", "text_result_for_llm": "x"}}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", harnesses.NAMES)
+@pytest.mark.parametrize("name", clients.NAMES)
 def test_events_are_handled_silent_or_loud(name: str) -> None:
     """A known event that is not judged gives no call; an unknown one, or a call without a tool, an error."""
-    module = harnesses.module(name)
+    module = clients.module(name)
     for event in module.KNOWN:
         assert module.parse(told(name, event, "x", {})) is None
     for event in module.HANDLED:
@@ -297,7 +297,7 @@ def test_events_are_handled_silent_or_loud(name: str) -> None:
     with pytest.raises(PayloadError):
         module.parse({})
     with pytest.raises(PayloadError):
-        harnesses.module("nonsense")
+        clients.module("nonsense")
 
 
 # -- the five others: what each says of its own, in ways that were not captured ---------------------------------

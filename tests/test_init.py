@@ -14,7 +14,7 @@ from conftest import ROOT
 from test_install import EVENTS, USER, home, person, read, run, tree
 
 from truecall_py.contract_files import loader
-from truecall_py.setup import project_kind as beginnings
+from truecall_py.setup import project_kind
 
 __all__ = ["person"]
 
@@ -47,10 +47,10 @@ def test_from_nothing_to_a_hook_that_is_asked(person: Any) -> None:
     assert tree(person.base) == before
 
 
-@pytest.mark.parametrize("kind", list(beginnings.EXAMPLES))
+@pytest.mark.parametrize("kind", list(project_kind.EXAMPLES))
 def test_the_example_is_right_when_its_marks_are_taken_away(kind: str) -> None:
     """As it is written, and with the example in force, no file has an error or a warning."""
-    text = beginnings.contract_file([kind] if kind else [], observe=True)
+    text = project_kind.contract_file([kind] if kind else [], observe=True)
     assert loader.problems(text.encode(), "truecall.yaml") == []
     head, mark, example = text.partition("# contracts:\n")
     assert mark

@@ -18,15 +18,13 @@ from typing import Any
 import pytest
 from test_settings import value, written
 
-from truecall_py.cli import main as cli
+from truecall_py.cli import main
 from truecall_py.clients import registration
-from truecall_py.core import paths as places
-from truecall_py.setup import backups
-from truecall_py.setup import file_changes as changes
-from truecall_py.setup import plan as installs
+from truecall_py.core import paths
+from truecall_py.setup import backups, file_changes, plan
 from truecall_py.setup.jsonc import Document
 
-HARNESSES = installs.registered()
+HARNESSES = plan.registered()
 JSON = [
     name for name, module in HARNESSES.items() if module.REGISTRATION.form in (registration.GROUPS, registration.FLAT)
 ]
@@ -145,7 +143,7 @@ def test_what_is_registered(person: Any, name: str) -> None:
     assert set(hooks) == set(found) == EVENTS[name]
     for event, command in found.items():
         words = shlex.split(command)
-        assert words == [f"TRUECALL_PYTHON={sys.executable}", places.launcher(), name, event, "--state", person.state]
+        assert words == [f"TRUECALL_PYTHON={sys.executable}", paths.launcher(), name, event, "--state", person.state]
         (group,) = hooks[event]
         assert "matcher" not in group
         handler = group["hooks"][0] if "hooks" in group else group
@@ -327,7 +325,7 @@ def test_a_folder_that_may_not_be_written(person: Any) -> None:
             above = os.path.dirname(above)
             os.chmod(above, os.stat(above).st_mode | 0o055) if above.startswith("/tmp/") else None
         argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *argv]
-    root = os.path.dirname(places.PACKAGE)
+    root = os.path.dirname(paths.PACKAGE)
     done = subprocess.run(argv, env={**person.env, "PYTHONPATH": root}, cwd="/", capture_output=True, text=True)
     os.chmod(folder, 0o755)
     assert done.returncode == 2 and "cannot be written" in done.stderr and folder in done.stderr, done
@@ -337,17 +335,17 @@ def test_a_folder_that_may_not_be_written(person: Any) -> None:
 def test_a_file_that_changes_meanwhile_is_left_alone(person: Any) -> None:
     """What another program writes between the look and the replacing is kept, and the person runs it again."""
     path = person.write(home(person, USER["claude-code"]), "{}")
-    seen = changes.look(path)
+    seen = file_changes.look(path)
     person.write(path, '{"new": 1}')
-    with pytest.raises(changes.ChangeError, match="changed it"):
-        changes.make(
-            [changes.Change(seen, b'{"old": 1}', backups.Record(path, b"{}", ()), path)], state_folder(person)
+    with pytest.raises(file_changes.ChangeError, match="changed it"):
+        file_changes.make(
+            [file_changes.Change(seen, b'{"old": 1}', backups.Record(path, b"{}", ()), path)], state_folder(person)
         )
     assert read(path) == b'{"new": 1}' and os.listdir(os.path.dirname(path)) == ["settings.json"]
-    fresh = changes.look(path + "2")
+    fresh = file_changes.look(path + "2")
     person.write(path + "2", "mine")
-    with pytest.raises(changes.ChangeError, match="changed it"):
-        changes.make([changes.Change(fresh, b"x", None, path + "2")], person.state)
+    with pytest.raises(file_changes.ChangeError, match="changed it"):
+        file_changes.make([file_changes.Change(fresh, b"x", None, path + "2")], person.state)
     assert read(path + "2") == b"mine"
 
 
@@ -355,14 +353,14 @@ def test_all_changes_or_none(person: Any) -> None:
     """Where the second of two files cannot be written, the first is as it was."""
     one = person.write(os.path.join(person.base, "one"), "1")
     new = os.path.join(person.base, "deep", "er", "new")
-    two = changes.Seen(os.path.join(person.base, "two"), os.path.join(person.base, "two"), b"gone")
+    two = file_changes.Seen(os.path.join(person.base, "two"), os.path.join(person.base, "two"), b"gone")
     person.write(two.path, "other")
     state = state_folder(person)
-    wanted = [changes.Change(changes.look(one), b"2", backups.Record(one, b"1", ()), one),
-              changes.Change(changes.look(new), b"2", backups.Record(new, None, ()), new),
-              changes.Change(two, b"2", backups.Record(two.path, b"gone", ()), two.path)]  # fmt: skip
-    with pytest.raises(changes.ChangeError):
-        changes.make(wanted, state)
+    wanted = [file_changes.Change(file_changes.look(one), b"2", backups.Record(one, b"1", ()), one),
+              file_changes.Change(file_changes.look(new), b"2", backups.Record(new, None, ()), new),
+              file_changes.Change(two, b"2", backups.Record(two.path, b"gone", ()), two.path)]  # fmt: skip
+    with pytest.raises(file_changes.ChangeError):
+        file_changes.make(wanted, state)
     assert read(one) == b"1" and not os.path.exists(os.path.join(person.base, "deep"))
     assert os.listdir(os.path.join(state, "installs")) == []
 
@@ -374,7 +372,7 @@ def test_a_kill_leaves_the_old_file_or_the_new_one(person: Any) -> None:
     for step in range(8):
         person.write(path, before)
         process = subprocess.Popen([sys.executable, "-m", "truecall_py", "install", "claude-code"], cwd=person.root,
-                                   env={**person.env, "PYTHONPATH": os.path.dirname(places.PACKAGE)},
+                                   env={**person.env, "PYTHONPATH": os.path.dirname(paths.PACKAGE)},
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         time.sleep(0.2 + step * 0.05)
         process.send_signal(signal.SIGKILL)
@@ -390,7 +388,7 @@ def test_two_at_a_time_wait_for_each_other(person: Any) -> None:
     """Two installs at once: one entry, and both end well."""
     path = person.write(home(person, USER["claude-code"]), "{}")
     argv = [sys.executable, "-m", "truecall_py", "install", "claude-code"]
-    env = {**person.env, "PYTHONPATH": os.path.dirname(places.PACKAGE)}
+    env = {**person.env, "PYTHONPATH": os.path.dirname(paths.PACKAGE)}
     both = [subprocess.Popen(argv, cwd=person.root, env=env, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     outs = [process.communicate()[0] for process in both]
     assert [process.returncode for process in both] == [0] * 4, outs
@@ -442,7 +440,7 @@ def inside(monkeypatch: Any, person: Any) -> Any:
         monkeypatch.setenv(key, text)
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.chdir(person.root)
-    return lambda *argv: cli.run(list(argv))
+    return lambda *argv: main.run(list(argv))
 
 
 @pytest.mark.parametrize("name", JSON)
@@ -513,7 +511,7 @@ def moved(person: Any, path: str) -> None:
     """As if the install had been made with another interpreter, from another place."""
     text = read(path).decode()
     person.write(
-        path, text.replace(sys.executable, "/old/bin/python").replace(places.launcher(), "/old/hooks/run.sh")
+        path, text.replace(sys.executable, "/old/bin/python").replace(paths.launcher(), "/old/hooks/run.sh")
     )
 
 
@@ -620,7 +618,7 @@ def test_an_interpreter_that_may_go_is_told(person: Any, monkeypatch: Any, capsy
 def test_a_launcher_that_cannot_run_is_not_registered(person: Any, monkeypatch: Any, capsys: Any) -> None:
     """Every client takes a command that is not there for silence, so install refuses before it writes."""
     truecall = inside(monkeypatch, person)
-    monkeypatch.setattr(places, "launcher", lambda: "/no/such/run.sh")
+    monkeypatch.setattr(paths, "launcher", lambda: "/no/such/run.sh")
     assert truecall("install", "claude-code") == 2 and "launcher" in capsys.readouterr().err
     assert not os.path.exists(home(person, ".claude"))
 
@@ -871,7 +869,7 @@ def test_the_opencode_shim(person: Any, says: str, built_in: str | None, mcp: li
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node here")
-    with open(os.path.join(places.hooks(), "opencode.ts")) as file:
+    with open(os.path.join(paths.hooks(), "opencode.ts")) as file:
         text = file.read().replace('"@COMMAND@"', json.dumps(f"cat >seen; {says}"))
     for typed in ("type Answer = { output?: string; append?: string }", ": Promise<Answer>", ": string", ": Answer",
                   ": any", "<Answer>"):  # fmt: skip
@@ -921,7 +919,7 @@ def test_the_lock_is_waited_for(person: Any) -> None:
     lock = os.open(os.path.join(state, "installs"), os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     process = subprocess.Popen([sys.executable, "-m", "truecall_py", "install", "claude-code"], cwd=person.root,
-                               env={**person.env, "PYTHONPATH": os.path.dirname(places.PACKAGE)},
+                               env={**person.env, "PYTHONPATH": os.path.dirname(paths.PACKAGE)},
                                stdout=subprocess.DEVNULL)  # fmt: skip
     time.sleep(1)
     assert process.poll() is None and not os.path.exists(home(person, USER["claude-code"]))

@@ -5,8 +5,7 @@ import os
 
 import pytest
 
-from truecall_py import checks
-from truecall_py import clients as harnesses
+from truecall_py import checks, clients
 from truecall_py.core.paths import PACKAGE
 
 # From the ground up: a module imports from its own room and from the rooms before it.
@@ -130,10 +129,10 @@ def test_a_check_declares_all_that_is_asked_of_it(name: str) -> None:
     assert {"verified", "refuted"} <= {example["verdict"] for example in module.EXAMPLES}
 
 
-@pytest.mark.parametrize("name", harnesses.NAMES)
+@pytest.mark.parametrize("name", clients.NAMES)
 def test_a_harness_declares_all_that_is_asked_of_it(name: str) -> None:
     """Every harness names itself, its events, its registration and the launcher's answers."""
-    module = harnesses.module(name)
+    module = clients.module(name)
     assert name == module.NAME
     assert set(module.HANDLED) <= set(module.STATIC)
     assert not set(module.HANDLED) & module.KNOWN

@@ -15,9 +15,9 @@ import pytest
 from conftest import ROOT
 
 from truecall_py.core.errors import DeadlineReached
-from truecall_py.ledger import store as ledger
+from truecall_py.ledger import store
 from truecall_py.ledger.store import BONES, ENDED, LARGEST, MIGRATIONS, REQUESTED, Event, Ledger, LedgerError
-from truecall_py.reporting import queries as history
+from truecall_py.reporting import queries
 
 TORTURE = os.path.join(ROOT, "tests", "torture_ledger.py")
 
@@ -28,7 +28,7 @@ def state(tmp_path: Any) -> str:
 
 
 def path(state: str) -> str:
-    return os.path.join(state, ledger.FILE)
+    return os.path.join(state, store.FILE)
 
 
 def ended(call: str = "c1", session: str = "s", **more: Any) -> Event:
@@ -134,19 +134,19 @@ def test_something_else_in_its_place(state: str, what: str) -> None:
 def test_a_locked_ledger_is_told_within_its_patience(state: str) -> None:
     """Another process holds the lock: LedgerError, in no more time than was said, and the next try works."""
     one = Ledger(state)
-    other = ledger.driver().connect(path(state), isolation_level=None)
+    other = store.driver().connect(path(state), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     began = time.monotonic()
     with pytest.raises(LedgerError, match="locked"):
         one.add(ended())
-    assert 0.5 < time.monotonic() - began < ledger.PATIENCE + 10
+    assert 0.5 < time.monotonic() - began < store.PATIENCE + 10
     other.execute("ROLLBACK")
     assert one.add(ended()) == [True]
 
 
 def test_what_is_briefly_locked_is_waited_for(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock that goes in time costs time, nothing else."""
-    monkeypatch.setattr(ledger, "PATIENCE", 30.0)  # on a busy machine a moment is long
+    monkeypatch.setattr(store, "PATIENCE", 30.0)  # on a busy machine a moment is long
     one = Ledger(state)
     code = (
         "import time\none = Ledger(sys.argv[2]); one.db.execute('BEGIN IMMEDIATE'); print('held', flush=True)\n"
@@ -174,7 +174,7 @@ def test_the_deadline_in_the_middle_leaves_no_lock(state: str) -> None:
     one = Ledger(state)
 
     def late() -> None:
-        one.db.execute(ledger.INSERT, ("s", "c", ENDED, 1.0, "", "", "", "", "", "", "{}"))
+        one.db.execute(store.INSERT, ("s", "c", ENDED, 1.0, "", "", "", "", "", "", "{}"))
         raise DeadlineReached("the time was over")
 
     with pytest.raises(DeadlineReached):
@@ -252,7 +252,7 @@ def test_every_older_version_is_brought_up(state: str, version: int) -> None:
     """From each version that ever was, the schema becomes the one of today, and events stay."""
     Ledger(os.path.join(state, "today")).close()
     os.makedirs(state, exist_ok=True)
-    db = ledger.driver().connect(path(state), isolation_level=None)
+    db = store.driver().connect(path(state), isolation_level=None)
     for number, script in enumerate(MIGRATIONS[:version], 1):
         db.executescript(script)
         db.execute(f"PRAGMA user_version={number}")
@@ -296,7 +296,7 @@ def test_many_begin_it_at_once(state: str) -> None:
 
 def test_a_writer_at_the_beginning_is_waited_for(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite itself does not wait where it turns the log on: somebody who writes just then would cost the ledger."""
-    monkeypatch.setattr(ledger, "PATIENCE", 30.0)  # on a busy machine a moment is long
+    monkeypatch.setattr(store, "PATIENCE", 30.0)  # on a busy machine a moment is long
     os.mkdir(state)
     code = (
         "import time\none = driver().connect(sys.argv[2], isolation_level=None); one.execute('CREATE TABLE x (y)')\n"
@@ -388,7 +388,7 @@ def test_the_log_does_not_grow_for_ever(state: str) -> None:
     for number in range(12):
         assert child(code, state, str(number)).returncode == 0
         most = max(most, os.path.getsize(path(state) + "-wal"))
-    assert most < 2 * ledger.LOG
+    assert most < 2 * store.LOG
     assert len(Ledger(state).session("s", 9999)) == 480 and os.path.getsize(path(state)) > 1_000_000
 
 
@@ -402,11 +402,11 @@ def test_a_reader_that_stands_in_the_way_of_the_copy_costs_nothing(state: str) -
     other.db.execute("SELECT count(*) FROM events").fetchone()
     for number in range(200):
         one.add(ended(f"d{number}", data={"a": "x" * 8000}))
-    assert os.path.getsize(path(state) + "-wal") > ledger.LOG
+    assert os.path.getsize(path(state) + "-wal") > store.LOG
     other.db.execute("ROLLBACK")
     rows.close()
     one.add(ended("last"))
-    assert os.path.getsize(path(state) + "-wal") < ledger.LOG
+    assert os.path.getsize(path(state) + "-wal") < store.LOG
 
 
 def test_what_was_refuted_long_ago_is_found(state: str) -> None:
@@ -415,7 +415,7 @@ def test_what_was_refuted_long_ago_is_found(state: str) -> None:
     one.add(ended("bad", state="refuted"), Event("s", "no", "refused", 1.0), ended("other", "t", state="refuted"))
     one.add(*(ended(f"c{number}", state="verified") for number in range(300)))
     recent = one.session("s")
-    assert len(recent) == ledger.RECENT and recent[-1].call == "c299"
+    assert len(recent) == store.RECENT and recent[-1].call == "c299"
     assert [each.call for each in one.refuted("s", recent[0].id)] == ["bad", "no"]
     plan = one.query("EXPLAIN QUERY PLAN SELECT id FROM events WHERE session = 's' "
                      "AND (event = 'refused' OR state = 'refuted') AND id < 9 ORDER BY id DESC")  # fmt: skip
@@ -435,14 +435,14 @@ def test_the_same_call_is_found_in_any_session(state: str) -> None:
 def old_ledger(state: str, version: int, events: int) -> None:
     """A ledger as an earlier version left it, with events in it."""
     os.makedirs(state)
-    db = ledger.driver().connect(path(state), isolation_level=None)
+    db = store.driver().connect(path(state), isolation_level=None)
     db.execute("PRAGMA journal_mode=WAL")
     for number, script in enumerate(MIGRATIONS[:version], 1):
         db.executescript(script)
         db.execute(f"PRAGMA user_version={number}")
     db.execute("INSERT INTO keys VALUES ('identity', ?)", (b"k" * 32,))
     db.execute("BEGIN")
-    db.executemany(ledger.INSERT, (("old", f"o{number}", ENDED, 1.0, "", "", "", "", f"{number:032}", "", "{}")
+    db.executemany(store.INSERT, (("old", f"o{number}", ENDED, 1.0, "", "", "", "", f"{number:032}", "", "{}")
                                    for number in range(events)))  # fmt: skip
     db.execute("COMMIT")
     db.close()
@@ -482,9 +482,9 @@ def test_pruning_forgets_whole_sessions(state: str) -> None:
     one.close()
     size = os.path.getsize(path(state))
     one = Ledger(state)
-    assert history.prune(one, 50.0) == (1, 899)
+    assert queries.prune(one, 50.0) == (1, 899)
     assert [each.call for each in one.session("new")] == ["n1", "n2"] and one.session("old") == []
-    assert history.prune(one, 50.0) == (0, 0)
+    assert queries.prune(one, 50.0) == (0, 0)
     one.close()
     assert os.path.getsize(path(state)) < size / 2
     for name in os.listdir(state):
@@ -494,11 +494,11 @@ def test_pruning_forgets_whole_sessions(state: str) -> None:
 
 def test_no_ledger_is_made_by_looking(state: str) -> None:
     """Commands that only read make no file and no folder."""
-    assert history.opened(state) is None and not os.path.exists(state)
+    assert queries.opened(state) is None and not os.path.exists(state)
     with pytest.raises(LedgerError):
         Ledger(state, create=False)
     os.mkdir(state)
-    assert history.opened(state) is None and os.listdir(state) == []
+    assert queries.opened(state) is None and os.listdir(state) == []
 
 
 @pytest.mark.parametrize("more", [[], ["--hook"]])

@@ -16,7 +16,7 @@ from test_stopping import SESSION, TWO, Turn, reason, silent
 
 from truecall_py.core.types import LIE, REFUTED, ToolCall, Verdict
 from truecall_py.judging.recorder import Remembering
-from truecall_py.ledger import store as ledger
+from truecall_py.ledger import store
 from truecall_py.ledger.store import ENDED, LOST, STOP, Event, Ledger
 
 CLAIM = """\
@@ -47,7 +47,7 @@ def asked_and_told(turn, title, lie=False):
 
 
 def path(project, more=""):
-    return os.path.join(project.state, ledger.FILE + more)
+    return os.path.join(project.state, store.FILE + more)
 
 
 def take_away(project, how):
@@ -98,10 +98,10 @@ def test_a_ledger_that_comes_back_does_not_know_what_was_done_meanwhile(turn):
     kept = os.path.join(project.base, "kept")
     os.mkdir(kept)
     for more in ("", "-wal", "-shm"):
-        shutil.move(path(project, more), os.path.join(kept, ledger.FILE + more))
+        shutil.move(path(project, more), os.path.join(kept, store.FILE + more))
     asked_and_told(turn, "b", lie=True)
     for more in ("", "-wal", "-shm"):
-        shutil.move(os.path.join(kept, ledger.FILE + more), path(project, more))
+        shutil.move(os.path.join(kept, store.FILE + more), path(project, more))
     assert reason(turn.stop()).startswith("NOT CONFIRMED")
     assert turn.stop(active=True).form == "notice"
 
@@ -197,7 +197,7 @@ def test_a_page_that_is_damaged_in_the_middle(turn):
 def test_a_ledger_of_a_newer_version(turn):
     """It is left alone, and the person is told to update."""
     turn.save("a")
-    Ledger(turn.project.state).query(f"PRAGMA user_version={len(ledger.MIGRATIONS) + 1}")
+    Ledger(turn.project.state).query(f"PRAGMA user_version={len(store.MIGRATIONS) + 1}")
     notice, answer = asked_and_told(turn, "b", lie=True)
     assert answer.text.startswith("NOT DONE") and "newer truecall" in notice
     assert "newer truecall" in reason(turn.stop()) and turn.stop(active=True).form == "notice"
@@ -220,7 +220,7 @@ def test_a_log_of_another_ledger(turn):
     code = f"from truecall_py.ledger.store import *; Ledger({state!r}).add(Event('s', 'c', 'ended', 1.0)); os._exit(0)"
     subprocess.run([sys.executable, "-c", code], check=True,
                    cwd=ROOT)  # fmt: skip
-    shutil.copy(os.path.join(state, ledger.FILE + "-wal"), path(project, "-wal"))
+    shutil.copy(os.path.join(state, store.FILE + "-wal"), path(project, "-wal"))
     if os.path.exists(path(project, "-shm")):
         os.unlink(path(project, "-shm"))
     notice, answer = asked_and_told(turn, "b", lie=True)

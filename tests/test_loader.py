@@ -20,7 +20,7 @@ from truecall_py.contract_files.lint.redos import hazard
 from truecall_py.contract_files.lint.rules import RULES
 from truecall_py.contract_files.lint.warnings import ADVICE
 from truecall_py.contract_files.yaml_reader import parse
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import ContractError
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -104,7 +104,7 @@ def test_every_rule_has_its_code() -> None:
 @pytest.mark.parametrize("name", rules.packs())
 def test_shipped_pack(name: str) -> None:
     """A shipped pack has no problem, alone or used."""
-    with open(os.path.join(places.contracts(), f"{name}.yaml"), "rb") as stream:
+    with open(os.path.join(paths.contracts(), f"{name}.yaml"), "rb") as stream:
         assert said(stream.read()) == []
     loaded = loader.load(f"version: 1\nuse: [{name}]\ncontracts: []\n".encode(), "x")
     assert all(plain["pack"] == name for plain in loaded.contracts)
@@ -440,7 +440,7 @@ def test_code_files() -> None:
 
 @pytest.fixture
 def packs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(places, "contracts", lambda: str(tmp_path))
+    monkeypatch.setattr(paths, "contracts", lambda: str(tmp_path))
     return tmp_path
 
 

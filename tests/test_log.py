@@ -14,10 +14,10 @@ import pytest
 from conftest import PATIENCE, ROOT
 from ledgers import NOTE, call, scene, verdict
 
-from truecall_py.clients.claude_code import hook as claude_code
-from truecall_py.core import timestamps as times
+from truecall_py.clients.claude_code import hook
+from truecall_py.core import timestamps
 from truecall_py.core.errors import UsageError
-from truecall_py.ledger import events as memory
+from truecall_py.ledger import events
 from truecall_py.ledger.store import ENDED, FILE, REFUSED, REQUESTED, WAITING, Event, Ledger
 from truecall_py.reporting.calls import RUNNING
 
@@ -204,11 +204,11 @@ def test_last_is_the_newest_that_stopped_the_agent(told: Any) -> None:
 def kept_call(project: Any, args: dict[str, Any], asked: bool = True, **more: Any) -> None:
     """A refuted call as the hook keeps it, digest and all; without its request where it was not `asked` for."""
     payload = project.mcp(args=args)
-    parsed = claude_code.parse(payload)
+    parsed = hook.parse(payload)
     assert parsed is not None
     ledger = Ledger(project.state)
-    plain = {"harness": "claude-code", "tool": parsed.tool, "identity": memory.identity(parsed, ledger.key())}
-    kept = memory.kept_args(parsed.args)
+    plain = {"harness": "claude-code", "tool": parsed.tool, "identity": events.identity(parsed, ledger.key())}
+    kept = events.kept_args(parsed.args)
     ledger.add(
         *([Event("s9", "again-1", REQUESTED, time.time() - 9, data={"args": kept, "cwd": project.root}, **plain)] * asked),
         Event("s9", "again-1", ENDED, time.time() - 8, state="refuted",
@@ -263,12 +263,12 @@ def test_last_again_needs_the_folder_of_the_call(project: Any) -> None:
 
 def test_times_as_people_write_and_read_them() -> None:
     """Durations with a unit, dates of ISO 8601; spoken in two units at most."""
-    assert times.length("90s") == 90 and times.length("1.5h") == 5400 and times.length("2w") == 1209600
-    assert times.moment("2h", 10_000.0) == 2800.0
-    assert times.moment("2026-11-29T00:00:00+00:00", 0.0) == 1795910400.0
+    assert timestamps.length("90s") == 90 and timestamps.length("1.5h") == 5400 and timestamps.length("2w") == 1209600
+    assert timestamps.moment("2h", 10_000.0) == 2800.0
+    assert timestamps.moment("2026-11-29T00:00:00+00:00", 0.0) == 1795910400.0
     for wrong in ("", "5", "h", "-1h", "0s", "1y", "2026-13-01", "nan", "infs"):
         with pytest.raises(UsageError):
-            times.moment(wrong, 0.0)
+            timestamps.moment(wrong, 0.0)
     spoken = {0.34: "340 ms", 1.24: "1.2 s", 59.7: "1 min", 200: "3 min 20 s", 7500: "2 h 5 min", 266400: "3 days 2 h",
               86400: "1 day", 0.9999: "1.0 s", 9.96: "10 s"}  # fmt: skip
-    assert {seconds: times.spoken(seconds) for seconds in spoken} == spoken
+    assert {seconds: timestamps.spoken(seconds) for seconds in spoken} == spoken

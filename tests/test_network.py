@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT
 
 from truecall_py.core.errors import Unverified
-from truecall_py.world import http as network
+from truecall_py.world import http
 from truecall_py.world.http import Refused, disguised, fetch, host_of, public
 
 HERE = ("127.0.0.1",)
@@ -157,7 +157,7 @@ def test_an_endless_body_is_cut(server):
 
     found = ask(server(endless).url)
     assert found.truncated
-    assert len(found.body) == network.LIMIT
+    assert len(found.body) == http.LIMIT
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ran import HERE, pack
 
 from truecall_py import judge
 from truecall_py.api import look_before
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.types import REFUTED, VERIFIED
 from truecall_py.trust.pin import source
 
@@ -102,7 +102,7 @@ def test_the_repository_is_never_called_broken(contracts: Any, tmp_path: Any) ->
 @pytest.fixture
 def recipe(tmp_path: Any) -> Any:
     """The contract that the head of the pack recommends, in a file of its own."""
-    text = Path(places.contracts(), "gates.yaml").read_text()
+    text = Path(paths.contracts(), "gates.yaml").read_text()
     lines = re.findall(r"(?m)^# {5}(.*)$", text)
     path = tmp_path / "truecall.yaml"
     path.write_text("version: 1\n" + "\n".join(lines) + "\n")

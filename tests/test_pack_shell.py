@@ -15,7 +15,7 @@ from cases.case import Server
 
 from truecall_py import judge
 from truecall_py.api import look_before
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.types import REFUTED, VERIFIED
 from truecall_py.trust.pin import source
 
@@ -536,7 +536,7 @@ def undo(world: Any, template: Any, around: Any) -> None:
 
 def test_the_table_is_large_enough() -> None:
     """Every contract of the pack judges honest commands here, and there are many shapes that it leaves alone."""
-    with open(os.path.join(places.contracts(), "shell.yaml"), encoding="utf-8") as file:
+    with open(os.path.join(paths.contracts(), "shell.yaml"), encoding="utf-8") as file:
         ids = {entry["id"].removeprefix("shell-") for entry in yaml.safe_load(file)["contracts"]}
     used = {name.strip("()") for row in ROWS for name in row.judged.split()}
     assert used == ids

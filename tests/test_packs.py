@@ -10,12 +10,12 @@ import pytest
 import yaml
 from cases.case import Case
 
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.types import REFUTED, VERIFIED
 from truecall_py.trust.pin import source
 
 HERE = Path(__file__).parent / "contracts"
-SHIPPED = Path(places.contracts())
+SHIPPED = Path(paths.contracts())
 PACKS = sorted(path.stem for path in SHIPPED.glob("*.yaml"))
 SORTS = ("pass", "fail", "silent")
 

@@ -12,7 +12,7 @@ import time
 import pytest
 from conftest import ROOT
 
-from truecall_py.world import run_program as process
+from truecall_py.world import run_program
 from truecall_py.world.environment import entries, locate, surroundings
 
 LONG = 30.0
@@ -20,7 +20,7 @@ LONG = 30.0
 
 def run(argv, cwd, seconds=LONG, env=None, stdin=b"", ends=None, **named):
     until = time.monotonic() + seconds if ends is None else ends
-    return process.run(argv, env or {}, str(cwd), stdin, seconds, until, **named)
+    return run_program.run(argv, env or {}, str(cwd), stdin, seconds, until, **named)
 
 
 def script(folder, name, text, mode=0o755):
@@ -99,7 +99,7 @@ def test_a_grandchild_that_keeps_the_pipe_does_not_delay_the_answer(tmp_path, th
     assert finished.exit_code == 0
     assert time.monotonic() - began < 8
     assert gone(int(finished.stdout))
-    assert process.LIVE == []
+    assert run_program.LIVE == []
 
 
 def test_a_grandchild_that_writes_for_ever_does_not_delay_the_answer(tmp_path):
@@ -193,7 +193,7 @@ def test_a_huge_output_is_kept_at_both_ends(tmp_path):
     assert finished.exit_code == 0
     assert finished.stdout.startswith("first\n")
     assert finished.stdout.endswith("\nlast\n")
-    assert len(finished.stdout) < process.LIMIT + 100
+    assert len(finished.stdout) < run_program.LIMIT + 100
     assert "not kept" in finished.trouble
 
 
@@ -295,7 +295,7 @@ def test_it_works_where_standard_descriptors_are_closed(tmp_path):
 INTERRUPTED = """
 import os, signal, sys, time
 sys.path.append({parent!r})
-from truecall_py.world import run_program as process
+from truecall_py.world import run_program
 from truecall_py.core.errors import DeadlineReached
 
 def ended(number, frame):
@@ -335,9 +335,9 @@ def test_signals_of_the_hook_are_not_blocked_in_the_probe(tmp_path):
 def test_kill_all_ends_what_still_runs(tmp_path):
     """The hook's own way out: whatever is noted as live is gone afterwards."""
     probe = subprocess.Popen(["sleep", "300"], start_new_session=True)
-    process.LIVE.append(probe.pid)
-    process.kill_all()
-    assert process.LIVE == []
+    run_program.LIVE.append(probe.pid)
+    run_program.kill_all()
+    assert run_program.LIVE == []
     assert gone(probe.pid)
     probe.returncode = 0
 

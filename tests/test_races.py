@@ -12,18 +12,13 @@ from conftest import SESSION
 from test_receipts import CONTRACT, Agent, Service, every, refusal, silent, state
 from test_unsettled import SHELL
 
-from truecall_py.clients.claude_code import hook as claude_code
+from truecall_py.clients.claude_code import hook
 from truecall_py.judging.engine import Moment
 from truecall_py.judging.recorder import Remembering
-from truecall_py.ledger import pending_calls as unsettled
-from truecall_py.ledger import session_marks as sessions
+from truecall_py.ledger import pending_calls, session_marks
 from truecall_py.ledger.store import Event, Ledger
-from truecall_py.operations import intents
-from truecall_py.operations import reconcile as reconciling
-from truecall_py.operations import recover as orphans
-from truecall_py.operations import settle as settling
-from truecall_py.operations import view as operations
-from truecall_py.trust import store as trust
+from truecall_py.operations import intents, reconcile, recover, settle, view
+from truecall_py.trust import store
 from truecall_py.world import snapshots
 from truecall_py.world.snapshots import Snapshot
 
@@ -59,13 +54,13 @@ def between(monkeypatch, where, name, other, after=False):
 
 def announced(agent, name):
     """A call before it is made, the contracts that name it, and the ledger in its hands."""
-    call = claude_code.announced({**agent.call(name), "hook_event_name": "PreToolUse"})
+    call = hook.announced({**agent.call(name), "hook_event_name": "PreToolUse"})
     (source,) = sources(agent.project)
     return call, source.named(call), Remembering(agent.project.state, call, {})
 
 
 def sources(project):
-    return trust.sources(project.root, project.state, project.own, None)
+    return store.sources(project.root, project.state, project.own, None)
 
 
 # -- what must happen once -----------------------------------------------------------------------------------------
@@ -83,9 +78,9 @@ def test_what_was_settled_in_between_is_not_given_up(project, bank, claude, monk
         assert silent(claude.ends())
 
     ledger = Ledger(project.state)
-    (item,) = reconciling.named(ledger, "c1")
-    left = between(monkeypatch, reconciling, "asked", other, after=True)
-    assert reconciling.given_up(ledger, project.state, item).state == "verified" and not left
+    (item,) = reconcile.named(ledger, "c1")
+    left = between(monkeypatch, reconcile, "asked", other, after=True)
+    assert reconcile.given_up(ledger, project.state, item).state == "verified" and not left
     assert state(project) == "verified" and "NOT RUN" in refusal(claude.asks("c2"))
 
 
@@ -110,12 +105,12 @@ def test_a_call_whose_own_hook_is_at_work_is_no_orphan(project, claude, monkeypa
                                 memory.memory.key)  # fmt: skip
     own = intents.event_of(intent, call, project.root, memory.at, memory.memory.key)
     doubt = Event(**{**own.__dict__, "event": own.event + " untold", "identity": "other",
-                     "data": {**own.data, operations.UNTOLD: "an argument was masked"}})  # fmt: skip
+                     "data": {**own.data, view.UNTOLD: "an argument was masked"}})  # fmt: skip
     intents.hold(memory, call, project.root)
-    monkeypatch.setattr(orphans, "begun", lambda *given: (Ledger(project.state).add(own), [doubt])[1])
+    monkeypatch.setattr(recover, "begun", lambda *given: (Ledger(project.state).add(own), [doubt])[1])
     ends = time.monotonic() + 30
-    left = orphans.taken_in(memory.ledger, memory.memory.key, project.state, contracts, ends)
-    assert left == orphans.Left()
+    left = recover.taken_in(memory.ledger, memory.memory.key, project.state, contracts, ends)
+    assert left == recover.Left()
     assert [each.identity for each in every(project)] == [intent.identity]
 
 
@@ -125,19 +120,19 @@ def test_a_call_whose_own_hook_is_at_work_is_no_orphan(project, claude, monkeypa
 def test_two_first_hooks_of_a_session_lose_no_ledger(tmp_path, monkeypatch):
     """Of two hooks that are the first of a session, the second finds the mark of the first: it is the same ledger's."""
     state, ledger = str(tmp_path), Ledger(str(tmp_path))
-    left = between(monkeypatch, os, "listdir", lambda: sessions.mark_session(state, "s", ledger.key()))
-    assert not sessions.begun_anew(state, "s", ledger.key()) and not left
-    assert sessions.begun_anew(state, "s", b"another")
+    left = between(monkeypatch, os, "listdir", lambda: session_marks.mark_session(state, "s", ledger.key()))
+    assert not session_marks.begun_anew(state, "s", ledger.key()) and not left
+    assert session_marks.begun_anew(state, "s", b"another")
 
 
 def test_a_folder_that_was_cleared_in_between_is_made_again(project, monkeypatch, tmp_path):
     """Another session's hook clears an empty folder away between the moment in which it was made and the first file in
     it: what was seen, and the call, are kept all the same."""
     state = str(tmp_path / "state")
-    call = claude_code.announced({**project.bash("make-db d1", tool_use_id="b1"), "hook_event_name": "PreToolUse"})
-    folder = os.path.dirname(unsettled.place(state, call.session, call.call_id))
-    left = between(monkeypatch, unsettled, "clear", lambda: os.rmdir(folder))
-    assert unsettled.keep(state, call, time.time(), "id") and not left
+    call = hook.announced({**project.bash("make-db d1", tool_use_id="b1"), "hook_event_name": "PreToolUse"})
+    folder = os.path.dirname(pending_calls.place(state, call.session, call.call_id))
+    left = between(monkeypatch, pending_calls, "clear", lambda: os.rmdir(folder))
+    assert pending_calls.keep(state, call, time.time(), "id") and not left
     seen = snapshots.place(state, "s", "c")[0]
     left = between(monkeypatch, snapshots, "ready", lambda: os.rmdir(seen), after=True)
     assert snapshots.keep(state, "s", "c", Snapshot(time.time(), None, {})) and not left
@@ -165,10 +160,10 @@ def background(project, name):
 
 def told(project, name):
     """What the hook of another call tells of a task that has ended well, by its own word."""
-    call = claude_code.parse({**project.bash("true", tool_use_id=f"after-{name}"), "session_id": SESSION})
+    call = hook.parse({**project.bash("true", tool_use_id=f"after-{name}"), "session_id": SESSION})
     harness = types.SimpleNamespace(finished=lambda call: {name: 0})
     ends = time.monotonic() + 30
-    return settling.told_of(harness, call, sources(project), project.state, project.root, ends, None)
+    return settle.told_of(harness, call, sources(project), project.state, project.root, ends, None)
 
 
 def test_work_that_begins_while_the_last_one_ends_is_looked_for(project, monkeypatch):
@@ -176,6 +171,6 @@ def test_work_that_begins_while_the_last_one_ends_is_looked_for(project, monkeyp
     taken away: the mark is there in the end."""
     project.trust(SHELL)
     background(project, "d1")
-    left = between(monkeypatch, unsettled, "set_mark", lambda: background(project, "d2"))
+    left = between(monkeypatch, pending_calls, "set_mark", lambda: background(project, "d2"))
     assert len(told(project, "d1")) == 1 and not left
-    assert unsettled.mark(project.state, SESSION) is not None
+    assert pending_calls.mark(project.state, SESSION) is not None

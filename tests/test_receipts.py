@@ -18,7 +18,7 @@ import pytest
 from conftest import ROOT, SESSION, interruptible
 
 from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, SETTLED, Event, Ledger
-from truecall_py.operations import view as operations
+from truecall_py.operations import view
 
 PAY = "mcp__pay__charge"
 CONTRACT = """\
@@ -166,7 +166,7 @@ def refusal(answer):
 
 
 def every(project):
-    return operations.every(Ledger(project.state))
+    return view.every(Ledger(project.state))
 
 
 def state(project):
@@ -549,18 +549,18 @@ def test_two_calls_at_once_are_one(project, bank, claude):
 def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, moment):
     """Another call that begins the same operation after it was looked for and before this one is written down: this
     one is refused, whenever exactly that was."""
-    from truecall_py.clients.claude_code import hook as claude_code
+    from truecall_py.clients.claude_code import hook
     from truecall_py.judging.recorder import Remembering
     from truecall_py.operations import intents
-    from truecall_py.trust import store as trust
+    from truecall_py.trust import store
 
     def announced(name, session):
         payload = Agent(project, session=session).call(name)
-        return claude_code.announced({**payload, "hook_event_name": "PreToolUse"})
+        return hook.announced({**payload, "hook_event_name": "PreToolUse"})
 
     def begun(name, session):
         call = announced(name, session)
-        (source,) = trust.sources(project.root, project.state, project.own, None)
+        (source,) = store.sources(project.root, project.state, project.own, None)
         memory = Remembering(project.state, call, {})
         ends = time.monotonic() + 20
         return memory, lambda: intents.begun_before(memory, source.named(call), call, ends, project.root)
@@ -582,20 +582,20 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, m
 
 def remembered(project, name, session="s1"):
     """(the ledger at the hook before a call, the call, its contracts)."""
-    from truecall_py.clients.claude_code import hook as claude_code
+    from truecall_py.clients.claude_code import hook
     from truecall_py.judging.recorder import Remembering
-    from truecall_py.trust import store as trust
+    from truecall_py.trust import store
 
     payload = {**Agent(project, session=session).call(name), "hook_event_name": "PreToolUse"}
-    call = claude_code.announced(payload)
-    (source,) = trust.sources(project.root, project.state, project.own, None)
+    call = hook.announced(payload)
+    (source,) = store.sources(project.root, project.state, project.own, None)
     return Remembering(project.state, call, {}), call, source.named(call)
 
 
 def test_whoever_is_killed_once_it_is_written_can_be_looked_up(project, bank, claude, monkeypatch):
     """The hook ends in the moment in which the intent is in the ledger: the call is kept already, so that its source
     can be asked what became of it."""
-    from truecall_py.ledger import pending_calls as unsettled
+    from truecall_py.ledger import pending_calls
     from truecall_py.operations import intents
 
     memory, call, contracts = remembered(project, "c1")
@@ -609,7 +609,7 @@ def test_whoever_is_killed_once_it_is_written_can_be_looked_up(project, bank, cl
     with pytest.raises(KeyboardInterrupt):
         intents.begun_before(memory, contracts, call, time.monotonic() + 20, project.root)
     assert state(project) == "unknown"
-    assert unsettled.find(project.state, "s1", "c1", unsettled.OPERATIONS) is not None
+    assert pending_calls.find(project.state, "s1", "c1", pending_calls.OPERATIONS) is not None
     bank.does()
     assert "1 done" in reconcile(project).stdout and state(project) == "verified"
 
@@ -618,7 +618,7 @@ def test_what_is_learnt_in_between_is_weighed(project, bank, claude, monkeypatch
     """Two look at one operation at once. The one that asked first hears that it is done, the other, before that is
     written down, that it was taken back: the first must not say that it is done."""
     from truecall_py.judging.engine import Moment
-    from truecall_py.operations import lookup as lookups
+    from truecall_py.operations import lookup
 
     assert silent(claude.asks())
     bank.does(at=1)
@@ -627,7 +627,7 @@ def test_what_is_learnt_in_between_is_weighed(project, bank, claude, monkeypatch
         memory, call, (contract,) = remembered(project, "c1", SESSION)
         moment = Moment(time.monotonic() + 20, time.time(), project.root)
         return memory.ledger, lambda: [
-            each.state for each in lookups.answers(memory.ledger, memory.memory.key, contract, call, moment, "test")
+            each.state for each in lookup.answers(memory.ledger, memory.memory.key, contract, call, moment, "test")
         ]  # fmt: skip
 
     ledger, first = look()
@@ -656,7 +656,7 @@ def test_two_effects_are_a_duplicate(project, bank, agent):
     assert "a person must decide which one to undo" in told.text
     assert state(project) == "duplicate"
     assert "twice already" in refusal(agent.asks("c2"))
-    assert operations.of(Ledger(project.state).session(SESSION), time.time()) == operations.Operations(1, 1, 0)
+    assert view.of(Ledger(project.state).session(SESSION), time.time()) == view.Operations(1, 1, 0)
 
 
 def test_what_was_done_twice_is_no_false_claim_and_rests_no_tool(project, bank, agent):

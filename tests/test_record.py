@@ -14,9 +14,7 @@ import pytest
 import yaml
 from cases.case import Server
 
-from truecall_py.authoring import append_contract as appending
-from truecall_py.authoring import changed_files as evidence
-from truecall_py.authoring import shell_commands as recorded_shell
+from truecall_py.authoring import append_contract, changed_files, shell_commands
 from truecall_py.contract_files import loader
 from truecall_py.core.errors import UsageError
 
@@ -205,9 +203,9 @@ def test_what_disappears_or_cannot_be_read_is_passed_over(project: Any, monkeypa
         def __exit__(self, *_: Any) -> None:
             self.found.close()
 
-    monkeypatch.setattr(evidence.os, "scandir", Listing)
-    assert sorted(name for name, _ in evidence.walked(project.root) if name.startswith("many")) == ["many/a.txt", "many/c.txt"]
-    assert (evidence.content("/nowhere"), evidence.size("/nowhere")) == ("", 0)
+    monkeypatch.setattr(changed_files.os, "scandir", Listing)
+    assert sorted(name for name, _ in changed_files.walked(project.root) if name.startswith("many")) == ["many/a.txt", "many/c.txt"]
+    assert (changed_files.content("/nowhere"), changed_files.size("/nowhere")) == ("", 0)
 
 
 def test_nothing_derived_is_an_error_that_says_what_was_looked_at(project: Any) -> None:
@@ -271,9 +269,9 @@ FILES = {
 def test_a_contract_is_added_and_nothing_else_changes(name: str) -> None:
     """Every old line stands as it did, in its order; the new contract is the last; the file says no more than that."""
     old = FILES[name].encode()
-    new = appending.added(old, LINES, "truecall.yaml")
+    new = append_contract.added(old, LINES, "truecall.yaml")
     ending = "\r\n" if name == "crlf" else "\n"
-    assert appending.same_but_one(old, new)
+    assert append_contract.same_but_one(old, new)
     kept = iter(new.decode().split(ending))
     for line in FILES[name].split(ending):
         if not line.startswith("contracts: []"):
@@ -293,7 +291,7 @@ def test_a_contract_is_added_and_nothing_else_changes(name: str) -> None:
 def test_where_it_cannot_be_added_nothing_is_changed(text: str) -> None:
     """Lists in brackets, JSON, an id that is taken: refused, with the way out."""
     with pytest.raises(UsageError, match="paste it"):
-        appending.added(text.encode(), LINES, "truecall.yaml")
+        append_contract.added(text.encode(), LINES, "truecall.yaml")
 
 
 def test_add_creates_a_file_and_adds_to_it(project: Any) -> None:
@@ -332,7 +330,7 @@ def test_a_file_that_somebody_else_changed_meanwhile_is_not_written(tmp_path: An
     path = tmp_path / "truecall.yaml"
     path.write_bytes(b"theirs")
     with pytest.raises(UsageError, match="changed while"):
-        appending.store(str(path), b"ours", b"new")
+        append_contract.store(str(path), b"ours", b"new")
     assert path.read_bytes() == b"theirs" and os.listdir(tmp_path) == ["truecall.yaml"]
 
 
@@ -354,15 +352,15 @@ def test_a_file_that_somebody_else_changed_meanwhile_is_not_written(tmp_path: An
 ])  # fmt: skip
 def test_a_value_is_a_template_where_it_stands_as_a_word(path: str, value: str, made: str) -> None:
     """Parts of other words, and single digits, are coincidences."""
-    assert evidence.templated(path, [("{{v}}", value)]) == made
+    assert changed_files.templated(path, [("{{v}}", value)]) == made
 
 
 def test_a_template_is_never_taken_for_text() -> None:
     """What one value put there, the next does not change."""
-    assert evidence.templated("args/title.md", [("{{args.title}}", "title"), ("{{args.a}}", "args")]) == "{{args.a}}/{{args.title}}.md"
+    assert changed_files.templated("args/title.md", [("{{args.title}}", "title"), ("{{args.a}}", "args")]) == "{{args.a}}/{{args.title}}.md"
 
 
 @pytest.mark.parametrize("line", ["if true; then make; fi", "bash -c 'make'", "false || make", "$X", "echo make"])
 def test_what_is_not_certain_is_no_pattern(line: str) -> None:
     """No contract about a command that the parser does not know to have run, or that does nothing."""
-    assert [way for way in recorded_shell.recorded(line, 0) if "make" in way.pattern] == []
+    assert [way for way in shell_commands.recorded(line, 0) if "make" in way.pattern] == []

@@ -19,16 +19,14 @@ from typing import Any
 import pytest
 from conftest import ROOT, interruptible
 
-from truecall_py.cli import payload_files as payloads
+from truecall_py.cli import payload_files
 from truecall_py.cli.commands.replay import pages
 from truecall_py.cli.output.replay import Look
-from truecall_py.clients import call_outcomes as fates
-from truecall_py.clients import transcripts as past
+from truecall_py.clients import call_outcomes, transcripts
 from truecall_py.clients.transcripts import Lines, Made, Said
-from truecall_py.messages import corrections as wording
+from truecall_py.messages import corrections
 from truecall_py.replay import claims as claiming
-from truecall_py.replay import judge as replaying
-from truecall_py.replay import process_pool as workers
+from truecall_py.replay import judge, process_pool
 from truecall_py.world.world import World
 
 HERE = os.path.join(ROOT, "tests", "transcripts")
@@ -51,7 +49,7 @@ contracts:
 
 def read(path: str) -> tuple[list[Made], list[Said], Lines]:
     lines = Lines()
-    every = list(past.told(path, lines))
+    every = list(transcripts.told(path, lines))
     return [each for each in every if isinstance(each, Made)], [each for each in every if isinstance(each, Said)], lines
 
 
@@ -219,7 +217,7 @@ def test_what_truecall_put_in_place_of_an_answer_is_no_answer(project: Any) -> N
     path = written(project, "t.jsonl", claude("go", ("mcp__notes__save_note", {"name": "a"}, blocks)))
     project.write("truecall.yaml", CONTRACTS)
     (call,) = of(replay(project, path, code=3), "call")
-    assert call["trouble"] == past.REPLACED
+    assert call["trouble"] == transcripts.REPLACED
     assert {each["id"]: each["verdict"] for each in call["contracts"]} == {"note-there": "needs-world", "note-long": "unverified"}
 
 
@@ -290,14 +288,14 @@ contracts:
 def test_the_world_of_then_has_no_door() -> None:
     """Every way in which World looks at the machine is shut in the one that past calls get, those of later versions
     too."""
-    doors = {name for name in vars(World) if not name.startswith("_")} - set(replaying.OPEN)
+    doors = {name for name in vars(World) if not name.startswith("_")} - set(judge.OPEN)
     assert {"stat", "read", "names", "run", "fetch"} <= doors
     for name in doors:
-        with pytest.raises(replaying.Unverified):
-            getattr(replaying.Then(), name)
+        with pytest.raises(judge.Unverified):
+            getattr(judge.Then(), name)
     for job in ({"do": "custom"}, {"do": "parse"}):
-        with pytest.raises(replaying.Unverified):
-            replaying.Then().slow(job)
+        with pytest.raises(judge.Unverified):
+            judge.Then().slow(job)
 
 
 @pytest.mark.parametrize(("post", "verdict"), [
@@ -349,7 +347,7 @@ def test_damaged_and_unknown_lines_are_counted_and_told(contracts: Any) -> None:
 
 def test_a_line_without_end_is_not_held(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A longer line than any client writes is counted, and what stands behind it is read."""
-    monkeypatch.setattr(past, "LONGEST", 4096)
+    monkeypatch.setattr(transcripts, "LONGEST", 4096)
     lines = claude("go", shell("make"))
     lines.insert(1, json.dumps({"type": "user", "x": "x" * 20_000}))
     made, _, about = read(written(project, "t.jsonl", lines))
@@ -508,9 +506,9 @@ def serving(item: str) -> Any:
 def pooled(items: list[str], jobs: int) -> list[tuple[str, int, Any, str]]:
     """(item, bytes, what it told, what it died of) of each item, in the order in which they were handed on."""
     found, size = [], 0
-    with workers.Pool(serving, items, jobs, lambda done: None) as pool:
+    with process_pool.Pool(serving, items, jobs, lambda done: None) as pool:
         for each in pool:
-            if isinstance(each, workers.Piece):
+            if isinstance(each, process_pool.Piece):
                 size += len(each.data)
             else:
                 found.append((each.item, size, each.told, each.died))
@@ -586,12 +584,12 @@ def test_the_heads_of_corrections_are_all_known() -> None:
     """Whatever a correction begins with is known again in a transcript."""
     with open(os.path.join(ROOT, "truecall_py", "messages", "corrections.py"), encoding="utf-8") as file:
         begins = set(re.findall(r'"(NOT [A-Z]+: )', file.read()))
-    assert begins == set(wording.HEADS)
+    assert begins == set(corrections.HEADS)
 
 
 def test_what_a_process_of_the_pool_needs_can_be_sent_to_it(contracts: Any) -> None:
     """Where processes are not forked (macOS), contracts and options reach them whole."""
-    sources = payloads.sources(os.path.join(contracts.root, "truecall.yaml"))
+    sources = payload_files.sources(os.path.join(contracts.root, "truecall.yaml"))
     work = functools.partial(pages, sources, Look(True, False, False, False, 80))
     path = written(contracts, "t.jsonl", claude("go", shell("make")))
     assert list(pickle.loads(pickle.dumps(work))(path))[:-1] == list(work(path))[:-1]
@@ -609,7 +607,7 @@ def test_no_transcript_is_a_bug(contracts: Any) -> None:
             return {name: changed(each) for name, each in value.items() if chance.random() > 0.02}
         return [changed(each) for each in value] if isinstance(value, list) else value
 
-    sources = payloads.sources(os.path.join(contracts.root, "truecall.yaml"))
+    sources = payload_files.sources(os.path.join(contracts.root, "truecall.yaml"))
     paths = [os.path.join(HERE, name) for name in (*CODEX, "codex-0.171.0-code-mode.jsonl")]
     paths += [os.path.join(HERE, name, "session.jsonl") for name in CLAUDE]
     for path in paths * 12:
@@ -623,5 +621,5 @@ def test_no_transcript_is_a_bug(contracts: Any) -> None:
 def test_a_record_that_says_nothing_leaves_the_end_unknown(success: Any) -> None:
     """At the stop, too, where fates are read: a patch whose end is no yes and no no."""
     line = json.dumps({"payload": {"type": "patch_apply_end", "call_id": "c", "success": success}}).encode()
-    ((name, fate, _),) = fates.told(line)
+    ((name, fate, _),) = call_outcomes.told(line)
     assert (name, fate.said) == ("c", "unknown")

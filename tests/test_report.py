@@ -22,8 +22,7 @@ from test_stats import stats
 
 from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SETTLED, STOP, Event, Ledger
 from truecall_py.policy import orders as policy
-from truecall_py.reporting import calls
-from truecall_py.reporting import follow_ups as sequels
+from truecall_py.reporting import calls, follow_ups
 from truecall_py.reporting.follow_ups import Sequels, Waits
 from truecall_py.reporting.html import account, findings, markup, style
 
@@ -224,7 +223,7 @@ def test_what_followed_is_followed_to_its_end(tmp_path: Any) -> None:
     followed = Sequels(every)
     by = {each.call: followed.of(each) for each in every}
     assert [step.call for _, step in by["try-0"].steps] == ["try-1", "try-2"] and by["try-0"].by == calls.SAME
-    assert by["try-0"].right is not None and round(by["try-0"].right - sequels.over(every[0])) == 20
+    assert by["try-0"].right is not None and round(by["try-0"].right - follow_ups.over(every[0])) == 20
     assert by["long"].by == "stop" and by["long"].right is not None and by["left"].right is None
     waits = Waits()
     waits.session(every, followed)
@@ -242,7 +241,7 @@ def test_a_chain_of_tries_is_followed_however_long(tmp_path: Any) -> None:
     ledger.add(*events)
     every = calls.of(ledger.session("s1", 5000))
     sequel = Sequels(every).of(every[0])
-    assert len(sequel.steps) == sequels.STEPS and sequel.more == 999 - sequels.STEPS and sequel.right is None
+    assert len(sequel.steps) == follow_ups.STEPS and sequel.more == 999 - follow_ups.STEPS and sequel.right is None
 
 
 def test_what_came_next_is_found_among_all_calls(tmp_path: Any) -> None:

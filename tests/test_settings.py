@@ -7,13 +7,12 @@ import random
 
 import pytest
 
-from truecall_py.clients.claude_code import hook as claude_code
+from truecall_py.clients.claude_code import hook
 from truecall_py.clients.codex import hook as codex
 from truecall_py.clients.copilot_cli import hook as copilot_cli
 from truecall_py.clients.gemini_cli import hook as gemini_cli
 from truecall_py.clients.registration import line, quoted, words
-from truecall_py.setup import hook_entries as entries
-from truecall_py.setup import jsonc as settings
+from truecall_py.setup import hook_entries, jsonc
 from truecall_py.setup.jsonc import Document, SettingsError
 
 GEMINI = gemini_cli.REGISTRATION
@@ -21,7 +20,7 @@ COMMANDS = {"AfterTool": line("gemini-cli", "AfterTool", "/py", "/hooks/run.sh",
 
 
 def put(text: str) -> str:
-    return entries.merged(text, GEMINI, COMMANDS).text
+    return hook_entries.merged(text, GEMINI, COMMANDS).text
 
 
 @pytest.mark.parametrize("text, where", [
@@ -34,7 +33,7 @@ def test_what_is_no_json_is_refused_with_its_place(text: str, where: str) -> Non
     """Every text that is no JSON (comments and trailing commas aside) is refused, with line and column."""
     with pytest.raises(SettingsError) as caught:
         Document(text)
-    assert settings.place(text, caught.value.offset) == where
+    assert jsonc.place(text, caught.value.offset) == where
     with pytest.raises((ValueError, RecursionError)):
         json.loads(text)
 
@@ -70,9 +69,9 @@ INNER = '{"hooks": [{"type": "command", "command": "COMMAND", "timeout": 30000}]
 def test_one_line_stays_one_line(before: str, after: str) -> None:
     """A text on one line gets its entry on that line, with the blanks that it has itself."""
     inner = INNER if ": " in before else INNER.replace(": ", ":").replace(", ", ",")
-    result = entries.merged(before, GEMINI, COMMANDS)
+    result = hook_entries.merged(before, GEMINI, COMMANDS)
     assert result.text == after.replace("@", inner)
-    assert entries.cleaned(result.text, GEMINI, result.created, result.pieces) == before
+    assert hook_entries.cleaned(result.text, GEMINI, result.created, result.pieces) == before
 
 
 @pytest.mark.parametrize("unit", ["  ", "    ", "\t", "   "])
@@ -81,14 +80,14 @@ def test_one_line_stays_one_line(before: str, after: str) -> None:
 def test_indentation_and_newlines_are_those_of_the_file(unit: str, newline: str, bom: str) -> None:
     """What is put in looks like what is there: the file is as if its own tool had written it."""
     value = {"theme": "x", "hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "y"}]}]}, "z": [1]}
-    about = claude_code.REGISTRATION
+    about = hook.REGISTRATION
     commands = {event: line("claude-code", event, "/py", "/hooks/run.sh", "/s") for event in about.events}
 
     def dumped(plain: object) -> str:
         return bom + json.dumps(plain, indent=unit).replace("\n", newline) + newline
 
-    done = entries.merged(dumped(value), about, commands).text
-    value["hooks"] |= {event: [entries.entry(about, commands[event], event)] for event in about.events}  # type: ignore[operator]
+    done = hook_entries.merged(dumped(value), about, commands).text
+    value["hooks"] |= {event: [hook_entries.entry(about, commands[event], event)] for event in about.events}  # type: ignore[operator]
     assert done == dumped(value)
 
 
@@ -102,21 +101,21 @@ def test_indentation_and_newlines_are_those_of_the_file(unit: str, newline: str,
 ])  # fmt: skip
 def test_comments_stay_where_they_are(before: str, after: str) -> None:
     """A comment is never lost and never swallows what comes behind it; taking the entry out gives the file back."""
-    result = entries.merged(before, GEMINI, COMMANDS)
+    result = hook_entries.merged(before, GEMINI, COMMANDS)
     done = result.text
     assert Document(done).root.plain()["hooks"]["AfterTool"][0]["hooks"][0]["command"] == COMMANDS["AfterTool"]
     start, end = after.split("{@}")
     assert done.startswith(start) and done.endswith(end), done
-    assert entries.cleaned(done, GEMINI, None, result.pieces) == before
+    assert hook_entries.cleaned(done, GEMINI, None, result.pieces) == before
 
 
 def test_a_trailing_comma_stays_one() -> None:
     """Where a list ends in a comma, it still does, with the entry before it."""
     doc = Document('{\n  "a": [\n    1,\n  ],\n}')
-    text, piece = settings.added(doc, doc.root.members[0].node, "", {"b": 1})
+    text, piece = jsonc.added(doc, doc.root.members[0].node, "", {"b": 1})
     assert text == '{\n  "a": [\n    1,\n    {\n      "b": 1\n    },\n  ],\n}' and piece.endswith(",")
     doc = Document(text)
-    assert settings.removed(doc, doc.root.members[0].node, 1) == '{\n  "a": [\n    1,\n  ],\n}'
+    assert jsonc.removed(doc, doc.root.members[0].node, 1) == '{\n  "a": [\n    1,\n  ],\n}'
 
 
 def test_taking_out_leaves_everything_else(seeds: int = 4000) -> None:
@@ -136,7 +135,7 @@ def test_taking_out_leaves_everything_else(seeds: int = 4000) -> None:
         plain = node.plain()
         expected = {**plain} if isinstance(plain, dict) else [*plain]
         expected.pop(node.members[number].key if isinstance(expected, dict) else number)  # type: ignore[arg-type]
-        done = settings.removed(doc, node, number)
+        done = jsonc.removed(doc, node, number)
         again = Document(done)
         left = sum(not node.members[number].at <= place[0] < node.members[number].node.end for place in doc.comments)
         assert len(again.comments) == left, (seed, text, done)
@@ -145,7 +144,7 @@ def test_taking_out_leaves_everything_else(seeds: int = 4000) -> None:
     assert tried > seeds / 2
 
 
-def walk(node: settings.Node) -> list[settings.Node]:
+def walk(node: jsonc.Node) -> list[jsonc.Node]:
     return [node, *(inner for member in node.members for inner in walk(member.node))]
 
 
@@ -186,15 +185,15 @@ def written(dice: random.Random, plain: object, prefix: str, unit: str, comments
 
 
 @pytest.mark.parametrize("about, text, words_in_it", [
-    (claude_code, '{"hooks": null}', "null"), (claude_code, '{"hooks": []}', "an array"),
-    (claude_code, "[]", "no JSON object"), (claude_code, '{"hooks": {"PostToolUse": {}}}', "not a list"),
-    (claude_code, '{"hooks": {"PostToolUse": [1]}}', "not an object"),
-    (claude_code, '{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}', "no command"),
-    (claude_code, '{"hooks": {"Stop": [{"matcher": "x"}]}}', "has no hooks"),
-    (claude_code, '{"hooks": {"Stop": [{"hooks": [{"type": "bogus"}]}]}}', "type"),
-    (claude_code, '{"hooks": {"Stop": [{"hooks": [{"type": "http", "url": 1}]}]}}', "url"),
-    (claude_code, '{\n// c\n}', "comments"), (claude_code, '{"a": 1,}', "trailing comma"),
-    (claude_code, '{"hooks": {}, "hooks": {}}', "twice"), (gemini_cli, "\ufeff{}", "byte order mark"),
+    (hook, '{"hooks": null}', "null"), (hook, '{"hooks": []}', "an array"),
+    (hook, "[]", "no JSON object"), (hook, '{"hooks": {"PostToolUse": {}}}', "not a list"),
+    (hook, '{"hooks": {"PostToolUse": [1]}}', "not an object"),
+    (hook, '{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}', "no command"),
+    (hook, '{"hooks": {"Stop": [{"matcher": "x"}]}}', "has no hooks"),
+    (hook, '{"hooks": {"Stop": [{"hooks": [{"type": "bogus"}]}]}}', "type"),
+    (hook, '{"hooks": {"Stop": [{"hooks": [{"type": "http", "url": 1}]}]}}', "url"),
+    (hook, '{\n// c\n}', "comments"), (hook, '{"a": 1,}', "trailing comma"),
+    (hook, '{"hooks": {}, "hooks": {}}', "twice"), (gemini_cli, "\ufeff{}", "byte order mark"),
     (gemini_cli, '{"a": [1,]}', "trailing comma"), (codex, '{"version": 1}', "version"),
     (codex, "\ufeff{}", "byte order mark"),
     (codex, '{"hooks": {"Stop": null}}', "null"), (codex, '{"description": "a", "description": "b"}', "twice"),
@@ -207,7 +206,7 @@ def test_a_file_in_which_the_client_would_run_nothing_is_refused(about: object, 
     registration = about.REGISTRATION  # type: ignore[attr-defined]
     commands = dict.fromkeys(registration.events, COMMANDS["AfterTool"])
     with pytest.raises(SettingsError, match=words_in_it) as caught:
-        entries.merged(text, registration, commands)
+        hook_entries.merged(text, registration, commands)
     assert caught.value.offset >= 0 and caught.value.do
 
 
@@ -234,9 +233,9 @@ def test_several_of_ours_become_one_and_a_shared_group_keeps_the_other() -> None
     ], "BeforeTool": [{"hooks": [mine]}]}}, indent=2)  # fmt: skip
     done = json.loads(put(text))["hooks"]
     assert done["AfterTool"] == [
-        {"matcher": "a", "hooks": [theirs]}, entries.entry(GEMINI, COMMANDS["AfterTool"], "AfterTool"), {"hooks": [theirs]},
+        {"matcher": "a", "hooks": [theirs]}, hook_entries.entry(GEMINI, COMMANDS["AfterTool"], "AfterTool"), {"hooks": [theirs]},
     ] and done["BeforeTool"] == []  # fmt: skip
-    left = json.loads(entries.cleaned(text, GEMINI, None, ()))
+    left = json.loads(hook_entries.cleaned(text, GEMINI, None, ()))
     assert left == {"hooks": {"AfterTool": [{"matcher": "a", "hooks": [theirs]}, {"hooks": [theirs]}]}}
 
 
@@ -244,4 +243,4 @@ def test_a_large_file_is_read_in_a_moment() -> None:
     """A megabyte of somebody's settings is no reason to give up."""
     text = json.dumps({"permissions": {"allow": [f"Bash(x {number})" for number in range(50_000)]}}, indent=2)
     done = put(text)
-    assert entries.cleaned(done, GEMINI, None, ()) == text
+    assert hook_entries.cleaned(done, GEMINI, None, ()) == text

@@ -10,8 +10,7 @@ import time
 import pytest
 
 from truecall_py.core.errors import Unverified
-from truecall_py.world import run_program as process
-from truecall_py.world import worker as slow
+from truecall_py.world import run_program, worker
 
 NOISE = """
 import os, sys
@@ -34,7 +33,7 @@ def ask(tmp_path):
         file = tmp_path / "mine.py"
         file.write_text(code)
         job = {"do": "custom", "file": str(file), "function": function, "call": call or {}, "project": str(tmp_path)}
-        return slow.ask(job, interpreter, seconds)
+        return worker.ask(job, interpreter, seconds)
 
     return custom
 
@@ -99,7 +98,7 @@ def test_a_function_that_hangs_is_stopped(ask):
         ask(code, seconds=1.0)
     assert caught.value.cause == "probe"
     assert time.monotonic() - began < 15
-    assert process.LIVE == []
+    assert run_program.LIVE == []
 
 
 def test_threads_and_exit_handlers_have_no_say(ask):
@@ -139,7 +138,7 @@ def test_the_code_that_was_trusted_is_the_code_that_runs(ask, tmp_path):
     file.write_text(false)
     os.utime(file, (1_000_000_000, 1_000_000_000))
     job = {"do": "custom", "file": str(file), "function": "check", "call": {}, "project": str(tmp_path)}
-    assert slow.ask(job, None, 20.0) == {"verdict": "refuted"}
+    assert worker.ask(job, None, 20.0) == {"verdict": "refuted"}
 
 
 def test_the_code_finds_its_neighbours_and_leaves_no_traces(ask, tmp_path):
@@ -177,25 +176,25 @@ def test_a_python_without_jsonschema_is_whoevers_choice_it_was(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
     job = {"do": "schema", "schema": {"type": "object"}, "value": {}}
     with pytest.raises(Unverified, match="cannot be imported") as caught:
-        slow.ask(job, str(bare / "bin/python"), 20.0)
+        worker.ask(job, str(bare / "bin/python"), 20.0)
     assert caught.value.cause == "contract"
-    assert slow.ask(job, None, 20.0) == {"errors": [], "count": 0}
+    assert worker.ask(job, None, 20.0) == {"errors": [], "count": 0}
 
 
 def test_a_search_is_answered(tmp_path):
     """The regular expressions of other threads are searched here."""
-    assert slow.ask({"do": "search", "pattern": "b+", "text": "abc"}, None, 20.0) == {"found": True}
-    assert slow.ask({"do": "search", "pattern": "^b", "text": "abc"}, None, 20.0) == {"found": False}
+    assert worker.ask({"do": "search", "pattern": "b+", "text": "abc"}, None, 20.0) == {"found": True}
+    assert worker.ask({"do": "search", "pattern": "^b", "text": "abc"}, None, 20.0) == {"found": False}
     with pytest.raises(Unverified, match="not a regular expression"):
-        slow.ask({"do": "search", "pattern": "(", "text": "abc"}, None, 20.0)
+        worker.ask({"do": "search", "pattern": "(", "text": "abc"}, None, 20.0)
     with pytest.raises(Unverified, match="did not end within"):
-        slow.ask({"do": "search", "pattern": "(a+)+$", "text": "a" * 40 + "b"}, None, 1.0)
+        worker.ask({"do": "search", "pattern": "(a+)+$", "text": "a" * 40 + "b"}, None, 1.0)
 
 
 def test_a_job_that_nobody_knows_is_truecalls_own_trouble():
     """A fault in here is never put down to the contract."""
     with pytest.raises(Unverified) as caught:
-        slow.ask({"do": "nothing"}, None, 20.0)
+        worker.ask({"do": "nothing"}, None, 20.0)
     assert caught.value.cause == "truecall"
 
 
@@ -208,7 +207,7 @@ def test_another_truecall_that_is_installed_is_not_asked(tmp_path):
     for name in ("__init__", "worker", "core"):
         (packages / "truecall_py" / f"{name}.py").write_text("raise SystemError('another truecall')\n")
     job = {"do": "parse", "as": "python", "source": "x = ("}
-    assert slow.ask(job, str(venv / "bin/python"), 20.0)["error"]
+    assert worker.ask(job, str(venv / "bin/python"), 20.0)["error"]
 
 
 def test_a_large_value_goes_through(ask):

@@ -12,8 +12,7 @@ from test_doctor import doctor, person, said
 from test_install import run
 
 from truecall_py.ledger.store import ENDED, REQUESTED, SETTLED, Event, Ledger
-from truecall_py.reporting import calls
-from truecall_py.reporting import queries as history
+from truecall_py.reporting import calls, queries
 
 __all__ = ["person"]
 
@@ -156,7 +155,7 @@ def test_keys_come_once_and_newest_first(tmp_path: Any) -> None:
     """Over more calls than are read at a time."""
     ledger = Ledger(str(tmp_path))
     ledger.add(*(Event("s", f"c{number}", kind, 1.0) for number in range(700) for kind in (REQUESTED, ENDED)))
-    found = [name for _, name in history.keys(ledger)]
+    found = [name for _, name in queries.keys(ledger)]
     assert found == [f"c{number}" for number in reversed(range(700))]
 
 

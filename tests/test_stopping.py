@@ -915,19 +915,19 @@ def test_background_work_that_has_ended_is_judged_at_the_stop(project):
 
 def test_the_end_of_background_work_is_told_once(project):
     """The hooks of two calls that end at once both see that the work has ended: one of them tells of it."""
-    from truecall_py.clients import call_outcomes as fates
-    from truecall_py.ledger import pending_calls as unsettled
+    from truecall_py.clients import call_outcomes
+    from truecall_py.ledger import pending_calls
     from truecall_py.operations.settle import Judge
-    from truecall_py.trust import store as trust
+    from truecall_py.trust import store
 
     project.trust(MADE)
     turn = Turn(project)
     turn.told(turn.bash("make app", **LATER))
     (ended,) = events(project, ENDED)
-    kept = unsettled.find(project.state, ended.session, ended.call)
-    found = trust.sources(project.root, project.state, project.own, None)
+    kept = pending_calls.find(project.state, ended.session, ended.call)
+    found = store.sources(project.root, project.state, project.own, None)
     both = [Judge(found, project.state, project.root, time.monotonic() + 20) for _ in range(2)]
-    told = [each.ended(ended, kept, fates.Fate("success", 0), "call") for each in both]
+    told = [each.ended(ended, kept, call_outcomes.Fate("success", 0), "call") for each in both]
     assert told[0] is not None and told[1] is None
     assert len(events(project, JUDGED)) == 1
 
@@ -935,30 +935,30 @@ def test_the_end_of_background_work_is_told_once(project):
 def test_what_is_kept_while_the_gate_looks_stays(project, monkeypatch):
     """A call that ends while the gate looks is one that it has not seen: it is not forgotten with the turn."""
     from truecall_py.clients.claude_code import hook as harness
-    from truecall_py.ledger import pending_calls as unsettled
-    from truecall_py.stop import reply as stopping
+    from truecall_py.ledger import pending_calls
+    from truecall_py.stop import reply
     from truecall_py.stop.gate import Gate
-    from truecall_py.trust import store as trust
+    from truecall_py.trust import store
 
     project.trust(MADE)
     turn = Turn(project)
     turn.told(turn.bash("make app", **LATER))
     (ended,) = events(project, ENDED)
-    kept = unsettled.find(project.state, ended.session, ended.call)
+    kept = pending_calls.find(project.state, ended.session, ended.call)
     looks = Gate.claims
 
     def meanwhile(gate):
         call = type(kept.call)(**{**kept.call.__dict__, "call_id": "late"})
-        assert unsettled.keep(project.state, call, time.time(), "")
+        assert pending_calls.keep(project.state, call, time.time(), "")
         return looks(gate)
 
     monkeypatch.setattr(Gate, "claims", meanwhile)
-    found = trust.sources(project.root, project.state, project.own, None)
+    found = store.sources(project.root, project.state, project.own, None)
     payload = {"session_id": ended.session, "prompt_id": ended.turn, "hook_event_name": "Stop", "cwd": project.root,
                "stop_hook_active": True, "last_assistant_message": "Done."}  # fmt: skip
     stop = harness.stopping(payload)
-    stopping.reply(harness, stop, found, project.state, project.root, time.monotonic() + 20, ())
-    assert "late" in unsettled.calls(project.state, ended.session)
+    reply.reply(harness, stop, found, project.state, project.root, time.monotonic() + 20, ())
+    assert "late" in pending_calls.calls(project.state, ended.session)
 
 
 def test_background_work_that_lied_holds_no_second_time(project):

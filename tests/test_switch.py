@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from truecall_py.hook import pause as switch
+from truecall_py.hook import pause
 from truecall_py.ledger.store import SWITCH, Ledger
-from truecall_py.reporting import queries as history
+from truecall_py.reporting import queries
 
 
 def laid(state: str, text: str | bytes, mode: int = 0o600) -> None:
     os.makedirs(state, 0o700, exist_ok=True)
-    with open(switch.path(state), "wb") as file:
+    with open(pause.path(state), "wb") as file:
         file.write(text if isinstance(text, bytes) else text.encode())
-    os.chmod(switch.path(state), mode)
+    os.chmod(pause.path(state), mode)
 
 
 def plain(since: object, until: object) -> str:
@@ -33,17 +33,17 @@ def test_off_and_on_again(project: Any) -> None:
     done = project.command("off", "--for", "1h")
     assert done.returncode == 0 and "off for 1 h" in done.stdout and "truecall on" in done.stdout
     now = time.time()
-    until = switch.until(project.state, now)
+    until = pause.until(project.state, now)
     assert until is not None and 3590 < until - now <= 3600
-    assert os.stat(switch.path(project.state)).st_mode & 0o777 == 0o600
+    assert os.stat(pause.path(project.state)).st_mode & 0o777 == 0o600
     done = project.command("on")
     assert done.returncode == 0 and "on again" in done.stdout
-    assert switch.until(project.state, time.time()) is None and not os.path.exists(switch.path(project.state))
+    assert pause.until(project.state, time.time()) is None and not os.path.exists(pause.path(project.state))
     assert "is on, and was" in project.command("on").stdout
     events = [each for each in Ledger(project.state).session("") if each.event == SWITCH]
     assert [each.data["on"] for each in events] == [False, True] and abs(events[0].data["until"] - until) < 1
-    ledger = history.opened(project.state)
-    assert ledger is not None and history.sessions(ledger) == []
+    ledger = queries.opened(project.state)
+    assert ledger is not None and queries.sessions(ledger) == []
 
 
 def test_a_person_sees_when_it_was_off(project: Any) -> None:
@@ -75,7 +75,7 @@ def test_off_has_an_end_and_needs_a_person(project: Any) -> None:
         assert done.returncode == 2 and "only a person" in done.stderr
     assert not os.path.exists(project.state)
     assert project.command("off", "--for", "24h", "--person", env={"CODEX_THREAD_ID": "1"}).returncode == 0
-    assert switch.until(project.state, time.time())
+    assert pause.until(project.state, time.time())
 
 
 def test_a_ledger_out_of_order_keeps_nobody_from_switching(project: Any) -> None:
@@ -83,8 +83,8 @@ def test_a_ledger_out_of_order_keeps_nobody_from_switching(project: Any) -> None
     project.write(os.path.join(project.state, "ledger.db"), "no database at all" * 100)
     os.chmod(project.state, 0o700)
     done = project.command("off", "--for", "1h")
-    assert done.returncode == 0 and "not in the ledger" in done.stderr and switch.until(project.state, time.time())
-    assert project.command("on").returncode == 0 and not switch.until(project.state, time.time())
+    assert done.returncode == 0 and "not in the ledger" in done.stderr and pause.until(project.state, time.time())
+    assert project.command("on").returncode == 0 and not pause.until(project.state, time.time())
 
 
 def test_a_state_folder_of_others_is_refused(project: Any) -> None:
@@ -99,8 +99,8 @@ def test_it_ends_by_itself(tmp_path: Any) -> None:
     """The last second is off, the one after it is on."""
     state = str(tmp_path / "state")
     laid(state, plain(1000, 1100))
-    assert switch.until(state, 1000) == switch.until(state, 1099.9) == 1100.0
-    assert switch.until(state, 1100) is None and switch.until(state, 5000) is None
+    assert pause.until(state, 1000) == pause.until(state, 1099.9) == 1100.0
+    assert pause.until(state, 1100) is None and pause.until(state, 5000) is None
 
 
 @pytest.mark.parametrize(
@@ -114,31 +114,31 @@ def test_a_damaged_or_strange_file_switches_nothing_off(tmp_path: Any, text: str
     """Damaged, of another shape, too long, longer than a day, or from the future: on."""
     state = str(tmp_path / "state")
     laid(state, text)
-    assert switch.until(state, 1050.0) is None
+    assert pause.until(state, 1050.0) is None
 
 
 def test_a_file_that_others_could_have_laid_switches_nothing_off(tmp_path: Any) -> None:
     """A link, a folder, a pipe, one that others may write, one of another user: on, and nothing waits."""
     state, good = str(tmp_path / "state"), plain(1000, 1100)
-    assert switch.until(state, 1050.0) is None
+    assert pause.until(state, 1050.0) is None
     for mode in (0o620, 0o602, 0o666):
         laid(state, good, mode)
-        assert switch.until(state, 1050.0) is None
-    os.chmod(switch.path(state), 0o600)
-    assert switch.until(state, 1050.0) == 1100.0
+        assert pause.until(state, 1050.0) is None
+    os.chmod(pause.path(state), 0o600)
+    assert pause.until(state, 1050.0) == 1100.0
     if os.geteuid() == 0:
-        os.chown(switch.path(state), 65534, -1)
-        assert switch.until(state, 1050.0) is None
-    os.rename(switch.path(state), tmp_path / "elsewhere")
+        os.chown(pause.path(state), 65534, -1)
+        assert pause.until(state, 1050.0) is None
+    os.rename(pause.path(state), tmp_path / "elsewhere")
     os.chown(tmp_path / "elsewhere", os.geteuid(), -1)
-    os.symlink(tmp_path / "elsewhere", switch.path(state))
-    assert switch.until(state, 1050.0) is None
-    os.unlink(switch.path(state))
-    os.mkfifo(switch.path(state), 0o600)
-    assert switch.until(state, 1050.0) is None
-    os.unlink(switch.path(state))
-    os.mkdir(switch.path(state), 0o700)
-    assert switch.until(state, 1050.0) is None
+    os.symlink(tmp_path / "elsewhere", pause.path(state))
+    assert pause.until(state, 1050.0) is None
+    os.unlink(pause.path(state))
+    os.mkfifo(pause.path(state), 0o600)
+    assert pause.until(state, 1050.0) is None
+    os.unlink(pause.path(state))
+    os.mkdir(pause.path(state), 0o700)
+    assert pause.until(state, 1050.0) is None
 
 
 def test_asking_it_is_cheap() -> None:

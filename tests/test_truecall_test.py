@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
-from truecall_py.authoring import examples
-from truecall_py.authoring import sandbox as smallworld
+from truecall_py.authoring import examples, sandbox
 from truecall_py.authoring.sandbox import SmallWorld
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
-from truecall_py.world import process_table as processes
+from truecall_py.world import process_table
 
-PACKS = sorted(path.stem for path in Path(places.contracts()).glob("*.yaml"))
+PACKS = sorted(path.stem for path in Path(paths.contracts()).glob("*.yaml"))
 
 CONTRACTS = """\
 version: 1
@@ -62,7 +61,7 @@ def test_the_examples_of_a_shipped_pack_hold(project: Any, pack: str) -> None:
     """Every shipped contract has examples, among them one that it refuses and one that it leaves alone; all hold."""
     done = project.command("test", "--require", "--pack", pack)
     assert done.returncode == 0, done.stdout + done.stderr
-    for entry in yaml.safe_load((Path(places.contracts()) / f"{pack}.yaml").read_text(encoding="utf-8"))["contracts"]:
+    for entry in yaml.safe_load((Path(paths.contracts()) / f"{pack}.yaml").read_text(encoding="utf-8"))["contracts"]:
         found = [example["verdict"] for example in entry["examples"]]
         assert {"refuted", "none"} <= set(found) and len(found) >= 3, entry["id"]
 
@@ -260,7 +259,7 @@ def test_setup_is_bounded_and_what_it_started_ends_with_its_world(tmp_path: Any,
         world.build({"setup": "sleep 300 & echo $! >pid; echo ready"})
         pid = int(Path(world.folder, "pid").read_text())
         os.kill(pid, 0)
-        monkeypatch.setattr(smallworld, "PATIENCE", 0.3)
+        monkeypatch.setattr(sandbox, "PATIENCE", 0.3)
         with pytest.raises(UsageError, match="did not end"):
             world.build({"setup": "sleep 300"})
     finally:
@@ -297,8 +296,8 @@ def test_what_left_its_process_group_ends_with_its_world(tmp_path: Any, start: s
 
 def sleeps(pid: int, seconds: str, world: SmallWorld) -> bool:
     """Whether a process is the sleep of this world, and not that of another test run."""
-    return processes.text(f"/proc/{pid}/cmdline") == f"sleep\0{seconds}\0" and (
-        world.root in processes.text(f"/proc/{pid}/environ") or os.readlink(f"/proc/{pid}/cwd") == world.folder
+    return process_table.text(f"/proc/{pid}/cmdline") == f"sleep\0{seconds}\0" and (
+        world.root in process_table.text(f"/proc/{pid}/environ") or os.readlink(f"/proc/{pid}/cwd") == world.folder
     )
 
 
@@ -345,9 +344,9 @@ def test_a_payload_of_another_harness(project: Any) -> None:
 
 def test_examples_never_reach_the_hook(project: Any) -> None:
     """The compiled form that is trusted holds no example: they cost a tool call nothing."""
-    from truecall_py.trust import pin as pinning
+    from truecall_py.trust import pin
 
-    compiled = pinning.compile_file(project.write("truecall.yaml", CONTRACTS))
+    compiled = pin.compile_file(project.write("truecall.yaml", CONTRACTS))
     assert [plain.get("examples") for plain in compiled.contracts] == [None, None]
 
 

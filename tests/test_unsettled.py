@@ -123,21 +123,21 @@ def test_a_command_with_a_secret_is_read_all_the_same(project, turn):
 
 def test_what_is_too_large_is_not_looked_through(project):
     """A long answer costs no time: a call that is too large is left out before anybody looks for secrets in it."""
-    from truecall_py.core import redaction as masking
+    from truecall_py.core import redaction
     from truecall_py.core.types import ToolCall
-    from truecall_py.ledger import pending_calls as unsettled
+    from truecall_py.ledger import pending_calls
 
     def forbidden(*_):
         raise AssertionError("it was looked through")
 
-    before, masking.masked = masking.masked, forbidden
+    before, redaction.masked = redaction.masked, forbidden
     try:
         blocks = [{"type": "text", "text": "x" * (2 << 20)}]
         for more in ({"response": blocks}, {"text": "x" * (2 << 20)}):
             call = ToolCall("codex", "PostToolUse", "t", frozenset(("mcp",)), {}, session="s", call_id="c", **more)
-            assert not unsettled.keep(project.state, call, 1.0, "i")
+            assert not pending_calls.keep(project.state, call, 1.0, "i")
     finally:
-        masking.masked = before
+        redaction.masked = before
 
 
 def test_a_secret_in_the_name_of_a_file_is_not_kept_at_all(project):

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from test_install import EVENTS, HARNESSES, JSON, USER, commands, home, person, read, run
 
-from truecall_py.doctor import registration_faults as diagnosis
-from truecall_py.doctor import registrations as inventory
-from truecall_py.setup import settings_rules as validity
+from truecall_py.doctor import registration_faults, registrations
+from truecall_py.setup import settings_rules
 from truecall_py.setup.jsonc import Document
 
 __all__ = ["person"]
@@ -137,14 +136,14 @@ def text(plain: dict[str, Any], path: str, value: Any) -> str:
     return json.dumps(whole, indent=1).replace(str(ENDLESS), "1e400")
 
 
-def found_by_doctor(person: Any, name: str) -> list[inventory.Finding]:
+def found_by_doctor(person: Any, name: str) -> list[registrations.Finding]:
     """What doctor says of the files of one harness that hold an entry of ours."""
     about = HARNESSES[name].REGISTRATION
     path = home(person, USER[name])
     said = read(path).decode()
-    mine = inventory.inside(name, about, "user", path, said)
+    mine = registrations.inside(name, about, "user", path, said)
     assert {each.event for each in mine} == set(about.events)
-    return list(diagnosis.unread(mine, inventory.Inventory(tuple(mine), (), {path: said})))
+    return list(registration_faults.unread(mine, registrations.Inventory(tuple(mine), (), {path: said})))
 
 
 @pytest.mark.parametrize("name, path, value", cases(VOID, BAD))
@@ -246,7 +245,7 @@ def test_a_value_is_not_repeated(person: Any) -> None:
     out = run(person, "install", "claude-code", code=2)
     assert "sk-secret" not in out.split("What belongs")[0] and read(file).startswith(b'{"env"')
     about = HARNESSES["claude-code"].REGISTRATION
-    assert {each.what.partition(",")[0] for each in validity.faults(Document(read(file).decode()), about)} == {
+    assert {each.what.partition(",")[0] for each in settings_rules.faults(Document(read(file).decode()), about)} == {
         "env is a text", "cleanupPeriodDays is -3"
     }  # fmt: skip
 
@@ -262,4 +261,4 @@ def test_of_a_key_that_is_there_twice_the_last_counts(person: Any) -> None:
 
 def test_every_client_with_settings_has_its_rules() -> None:
     """A table for each client whose file is one of settings, under the name that its registration has."""
-    assert set(validity.CLIENTS) == {HARNESSES[name].REGISTRATION.client for name in JSON}
+    assert set(settings_rules.CLIENTS) == {HARNESSES[name].REGISTRATION.client for name in JSON}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from truecall_py.core import fast_json as wire
+from truecall_py.core import fast_json
 
 REFUSED = [
     "", " ", "{", "[1,]", '{"a":1,}', '{"a":1}{"b":2}', '{"a":1} x', "NaN", "[Infinity]", "[-Infinity]", "1e999",
@@ -21,14 +21,14 @@ ACCEPTED = ['{"a":[1,2.5,null,true,"x\\u00e9"]}', " 1 ", '"\\ud83d\\ude00"', "[]
 @pytest.mark.parametrize("text", REFUSED, ids=[repr(text[:20]) for text in REFUSED])
 def test_what_is_not_one_strict_value_is_refused(text: str) -> None:
     """Nothing is guessed: no duplicate key, no NaN, no infinity, no rest, no depth without end."""
-    with pytest.raises(wire.Refused):
-        wire.loads(text)
+    with pytest.raises(fast_json.Refused):
+        fast_json.loads(text)
 
 
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_the_fast_way_reads_what_the_portable_way_reads(text: str) -> None:
     """The C scanner alone gives what the json module gives."""
-    assert wire.loads(text) == wire.scan_portably(text) == json.loads(text)
+    assert fast_json.loads(text) == fast_json.scan_portably(text) == json.loads(text)
 
 
 def test_the_two_ways_agree_on_broken_texts() -> None:
@@ -39,10 +39,10 @@ def test_the_two_ways_agree_on_broken_texts() -> None:
         for _ in range(chance.randrange(1, 4)):
             text[chance.randrange(len(text))] = chance.choice('{}[]",:0123e-. ntf\\')
         results: list[Any] = []
-        for read in (wire.loads, wire.scan_portably):
+        for read in (fast_json.loads, fast_json.scan_portably):
             try:
                 results.append(read("".join(text)))
-            except wire.Refused:
+            except fast_json.Refused:
                 results.append("refused")
         assert results[0] == results[1], "".join(text)
 
@@ -50,9 +50,9 @@ def test_the_two_ways_agree_on_broken_texts() -> None:
 def test_what_is_written_is_ascii_and_strict() -> None:
     """Output is one line of ASCII that any JSON reader takes; NaN is an error, never a word in the output."""
     value = {"a": ["é\u2028\U0001f600", None, True, 1, 2.5, {"b": "\x00"}]}
-    text = wire.dumps(value)
+    text = fast_json.dumps(value)
     assert text.isascii() and "\n" not in text and json.loads(text) == value
     with pytest.raises(ValueError):
-        wire.dumps([float("nan")])
+        fast_json.dumps([float("nan")])
     with pytest.raises(TypeError):
-        wire.dumps({"a": {1, 2}})
+        fast_json.dumps({"a": {1, 2}})

@@ -19,7 +19,7 @@ import yaml
 from truecall_py import judge
 from truecall_py.api import look_before
 from truecall_py.authoring.examples import BASE
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import ContractError, PayloadError
 from truecall_py.trust.pin import compile_file, trust
 
@@ -253,11 +253,11 @@ class Case:
         if self.harness == "claude-code":
             env.setdefault("CLAUDE_PROJECT_DIR", str(self.world))
         if self.pending is not None:
-            command = ["/bin/sh", places.launcher(), self.harness, "PreToolUse", "--state", str(self.state), *argv]
+            command = ["/bin/sh", paths.launcher(), self.harness, "PreToolUse", "--state", str(self.state), *argv]
             subprocess.run(command, cwd=self.world, env=env, input=self.announced(), capture_output=True, timeout=60)
             self.happen()
         event = EVENTS.get(self.harness, "PostToolUse")
-        command = ["/bin/sh", places.launcher(), self.harness, event, "--state", str(self.state), *argv]
+        command = ["/bin/sh", paths.launcher(), self.harness, event, "--state", str(self.state), *argv]
         if cwd == "gone":
             gone = self.world / "gone"
             gone.mkdir(exist_ok=True)

@@ -19,10 +19,10 @@ from e2e.mock_openai_chat import Chat
 from e2e.mock_server import Model
 from e2e.sessions import MCP, NOTE, Agent, Client, Sent, Session, text_of, write
 from truecall_py.clients import registration
-from truecall_py.core import paths as places
-from truecall_py.setup import plan as installs
+from truecall_py.core import paths
+from truecall_py.setup import plan
 
-ROOT = os.path.dirname(places.PACKAGE)
+ROOT = os.path.dirname(paths.PACKAGE)
 NOWHERE = "http://127.0.0.1:9"
 CLOSED = {
     **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), NOWHERE),
@@ -67,7 +67,7 @@ class Other(Client):
 
     def __init__(self, base: str) -> None:
         super().__init__(Agent(self.harness, self.version), base, "project")
-        self.about = installs.registered()[self.harness].REGISTRATION
+        self.about = plan.registered()[self.harness].REGISTRATION
         self.before: dict[str, bytes | None] = {}
         self.program = clients.client(self.package[0], self.version, self.package[1])
 

@@ -18,8 +18,8 @@ from e2e.mock_openai import OpenAI
 from e2e.mock_server import MAIN, Model
 from truecall_py import clients as harnesses
 from truecall_py.clients import registration
-from truecall_py.core import paths as places
-from truecall_py.trust import pin as pinning
+from truecall_py.core import paths
+from truecall_py.trust import pin
 
 PATIENCE = 60  # seconds for one session, which takes one or two
 TRUECALL = "truecall"
@@ -146,7 +146,7 @@ def run(
 def register(harness: str, client: Client, hook: str) -> None:
     """Registers the hook as install/*.json shows it."""
     about = harnesses.module(harness).REGISTRATION
-    own = {event: f'"{places.launcher()}" {harness} {event}' for event in about.events}
+    own = {event: f'"{paths.launcher()}" {harness} {event}' for event in about.events}
     text = registration.text(about, harness, lambda event: own[event] if hook == TRUECALL else hook)
     place = (client.home, about.home[2], about.user) if harness == "codex" else (client.project, about.project)
     write(os.path.join(*place), text)
@@ -177,7 +177,7 @@ class Client:
 
     def trust(self, contracts: str) -> None:
         path = write(os.path.join(self.project, "truecall.yaml"), contracts)
-        pinning.trust(pinning.compile_file(path), os.path.join(self.state, "truecall"))
+        pin.trust(pin.compile_file(path), os.path.join(self.state, "truecall"))
 
     def play(self, model: Model, more: dict[str, str]) -> None:
         argv, own = self.command(model)

@@ -8,13 +8,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from truecall_py import clients as harnesses
+from truecall_py import clients
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import DEADLINE, Correction, ToolCall
 from truecall_py.hook.stdin import decode
 from truecall_py.judging import judge as judging
 from truecall_py.judging.judge import Judgement, concluded, named, verdicts
-from truecall_py.trust import pin as pinning
+from truecall_py.trust import pin
 from truecall_py.trust.store import TRUSTED, Pin, Source, enforced
 from truecall_py.world.snapshots import Snapshot
 
@@ -63,13 +63,13 @@ def guarded(
         return Judgement(None)
     from truecall_py.guards.barrier import judged
     from truecall_py.guards.granted_effects import Given
-    from truecall_py.messages import guards as guard_words
+    from truecall_py.messages import guards
 
     bar = judged(named(contracts, call), call, ends, None, Given(verified))
     if not bar.verdicts:
         return Judgement(None)
-    refusal = Correction(guard_words.refusal(bar.enforced, call, {}), True) if bar.enforced else None
-    return Judgement(call, bar.verdicts, refusal, tuple(guard_words.observed(each, call) for each in bar.observed))
+    refusal = Correction(guards.refusal(bar.enforced, call, {}), True) if bar.enforced else None
+    return Judgement(call, bar.verdicts, refusal, tuple(guards.observed(each, call) for each in bar.observed))
 
 
 def look_before(
@@ -90,14 +90,14 @@ def look_before(
 def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
     """The ToolCall of a payload; None for an event that is no finished tool call. Raises PayloadError."""
     plain = plain_of(payload)
-    call: ToolCall | None = harnesses.module(harness or harnesses.recognise(plain)).parse(plain)
+    call: ToolCall | None = clients.module(harness or clients.recognise(plain)).parse(plain)
     return call
 
 
 def announced_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
     """The ToolCall that a payload announces; None for any other event. Raises PayloadError."""
     plain = plain_of(payload)
-    module = harnesses.module(harness or harnesses.recognise(plain))
+    module = clients.module(harness or clients.recognise(plain))
     call: ToolCall | None = module.announced(plain) if hasattr(module, "announced") else None
     return call
 
@@ -116,7 +116,7 @@ def plain_of(payload: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
 
 def loaded(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Source]) -> Sequence[Source]:
     if isinstance(contracts, (str, os.PathLike)):
-        return [pinning.source(os.fspath(contracts))]
+        return [pin.source(os.fspath(contracts))]
     if isinstance(contracts, Mapping):
         import json  # what JSON writes is YAML too, and without the aliases that contracts may not have
 
@@ -127,5 +127,5 @@ def loaded(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Sour
         # What a person who trusts a file could not see must be written as an escape; here, too, it is that text.
         written = UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
         data = written.encode("utf-8", "surrogatepass")  # the loader refuses half of a pair, and says so
-        return [enforced(Pin(pinning.compile_file(here, data).pin, here), here, os.getcwd(), TRUSTED)]
+        return [enforced(Pin(pin.compile_file(here, data).pin, here), here, os.getcwd(), TRUSTED)]
     return contracts

@@ -8,7 +8,7 @@ import re
 
 from truecall_py.authoring.convert_templates import Refused, command, pattern, place, template, templated
 from truecall_py.contract_files import loader
-from truecall_py.contract_files.lint import warnings as advice
+from truecall_py.contract_files.lint import warnings
 from truecall_py.contract_files.yaml_writer import comment, duration, flow
 from truecall_py.contract_files.yaml_writer import entry as lines_of
 from truecall_py.core.errors import UsageError
@@ -144,7 +144,7 @@ def tools(given: Any) -> Any:
         if not isinstance(each, str) or not each.strip():
             raise Refused("it names no tool")
         name = each.strip().removeprefix("^").removesuffix("$").replace(".*", "*")
-        if advice.EXPRESSION.search(name) or "," in name:
+        if warnings.EXPRESSION.search(name) or "," in name:
             raise Refused(f"{each!r} is no name of a tool and no glob (* and ? are wild)")
         found.append(name)
     if not found:

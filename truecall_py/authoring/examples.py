@@ -11,19 +11,16 @@ import shutil
 import tempfile
 import time
 
-from truecall_py import api as library
-from truecall_py import clients as harnesses
+from truecall_py import api, clients
 from truecall_py.authoring.sandbox import SmallWorld
-from truecall_py.contract_files import loader
-from truecall_py.contract_files import yaml_writer as yamlwriting
-from truecall_py.contract_files.lint import rules
-from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files import loader, yaml_writer
+from truecall_py.contract_files.lint import rules, walk
 from truecall_py.contract_files.yaml_reader import parse
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import TruecallError, UsageError
 from truecall_py.core.record import record
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED
-from truecall_py.trust import pin as pinning
+from truecall_py.trust import pin
 from truecall_py.trust.store import TRUSTED, Pin, enforced
 
 TYPE_CHECKING = False
@@ -122,11 +119,11 @@ class Ran:
 
 def subjects(path: str) -> list[Subject]:
     """Every contract of a file's own. Raises ContractError for a file that cannot be used."""
-    data = pinning.read(path)
+    data = pin.read(path)
     loaded = loader.load(data, path)
     document = parse(data)
     found = []
-    for at, entry in sites.entries(document.data):
+    for at, entry in walk.entries(document.data):
         examples = tuple(
             Example(plain["title"], document.place((*at, "examples", number))[0], plain)
             for number, plain in enumerate(entry.get("examples") or ())
@@ -174,7 +171,7 @@ def judged(subject: Subject, example: Example, world: SmallWorld) -> Ran:
         world.build(before)
         with world.entered():
             asking = announced(name, payload)
-            snapshot = None if asking is None else library.look_before(asking, contracts, harness=name)
+            snapshot = None if asking is None else api.look_before(asking, contracts, harness=name)
         time.sleep(TICK)
     world.build(after)
     if before_call(payload, name, subject):
@@ -183,7 +180,7 @@ def judged(subject: Subject, example: Example, world: SmallWorld) -> Ran:
         # an example is all of its session: what it does not name was not verified
         given = plain.get("verified") or ()
         effects = [given] if isinstance(given, str) else given
-        judgement = library.judge(payload, contracts, harness=name, snapshot=snapshot, verified=effects)
+        judgement = api.judge(payload, contracts, harness=name, snapshot=snapshot, verified=effects)
     if judgement.call is None and is_announced(payload, name):
         return Ran(example, NONE)  # no guard is about it
     if judgement.call is None:
@@ -194,7 +191,7 @@ def judged(subject: Subject, example: Example, world: SmallWorld) -> Ran:
 
 def is_announced(payload: dict[str, Any], harness: str) -> bool:
     """Whether a payload is of a call that is not made yet."""
-    return payload.get("hook_event_name") == getattr(harnesses.module(harness), "BEFORE", "")
+    return payload.get("hook_event_name") == getattr(clients.module(harness), "BEFORE", "")
 
 
 def before_call(payload: dict[str, Any], harness: str, subject: Subject) -> bool:
@@ -226,9 +223,9 @@ def completed(harness: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]
     payload = dict(given)
     harness = harness or payload.pop("harness", "")
     if not harness:
-        known = harnesses.sender(payload)
-        harness = known if known in harnesses.NAMES else DEFAULT
-    harnesses.module(harness)
+        known = clients.sender(payload)
+        harness = known if known in clients.NAMES else DEFAULT
+    clients.module(harness)
     payload = {**BASE.get(harness, {}), **payload}
     unanswered = not any(name in payload for name in ("tool_response", "tool_output", "error"))
     if unanswered and payload.get("tool_name") == "Bash" and harness in WENT_WELL:
@@ -238,7 +235,7 @@ def completed(harness: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]
 
 def announced(harness: str, payload: dict[str, Any]) -> dict[str, Any] | None:
     """The same call as its harness announces it; None where it announces none."""
-    module = harnesses.module(harness)
+    module = clients.module(harness)
     if not hasattr(module, "BEFORE"):
         return None
     kept = {name: value for name, value in payload.items() if name not in AFTERWARDS}
@@ -252,11 +249,11 @@ def compiled(subject: Subject, world: SmallWorld) -> Source:
     for name, longest in LONGEST.items():
         if name in entry and rules.seconds(entry[name]) > longest:
             entry[name] = f"{longest * 1000:.0f}ms"
-    for check in sites.checks_of(entry):
+    for check in walk.checks_of(entry):
         if check.name == "http_status":  # whatever server is meant: here it is the example's own
             own = f"http://127.0.0.1:{world.port}"
             check.params["url"] = AUTHORITY.sub(own, check.params["url"], count=1)
-    text = yamlwriting.flow({"version": 1, "mode": subject.mode, "contracts": [entry]})
+    text = yaml_writer.flow({"version": 1, "mode": subject.mode, "contracts": [entry]})
     path = os.path.join(world.folder, FILE_NAME)
-    made = pinning.compile_file(path, text.encode())
+    made = pin.compile_file(path, text.encode())
     return enforced(Pin(made.pin, path), path, world.folder, TRUSTED)

@@ -8,7 +8,7 @@ import os
 import signal
 import time
 
-from truecall_py.world import process_table as processes
+from truecall_py.world import process_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ PAUSE = 0.01
 def end(root: str, first: int) -> None:
     """Ends every process of the world in the folder `root`, the first of which has the id `first` and is not waited
     for yet. Where the system has no /proc, nothing is found, and what left its group lives on."""
-    began = processes.from_proc(first) if processes.has_proc() else None
+    began = process_table.from_proc(first) if process_table.has_proc() else None
     if began is None:
         return
     until = time.monotonic() + PATIENCE
@@ -39,12 +39,12 @@ def end(root: str, first: int) -> None:
 
 def of_world(root: bytes, began: int) -> Iterator[int]:
     """The ids of a world's living processes; none of them started before `began`, in ticks of the kernel."""
-    spared = processes.ancestors()
-    names = [name for name in os.listdir(processes.PROC) if name.isdigit()]
-    for pid in map(int, names[: processes.MOST]):
+    spared = process_table.ancestors()
+    names = [name for name in os.listdir(process_table.PROC) if name.isdigit()]
+    for pid in map(int, names[: process_table.MOST]):
         if pid in spared or not (marked(pid, root) or stands_in(pid, root)):
             continue
-        process = processes.from_proc(pid)
+        process = process_table.from_proc(pid)
         if process is not None and not process.dead and int(process.mark) >= began:
             yield pid
 
@@ -52,7 +52,7 @@ def of_world(root: bytes, began: int) -> Iterator[int]:
 def marked(pid: int, root: bytes) -> bool:
     """Whether a process was started with the variable of this world."""
     try:
-        with open(f"{processes.PROC}/{pid}/environ", "rb") as file:
+        with open(f"{process_table.PROC}/{pid}/environ", "rb") as file:
             return b"\0%s=%s\0" % (MARK.encode(), root) in b"\0" + file.read(LARGEST)
     except OSError:
         return False  # it ended, or is another person's
@@ -61,6 +61,6 @@ def marked(pid: int, root: bytes) -> bool:
 def stands_in(pid: int, root: bytes) -> bool:
     """Whether the working folder of a process lies in this world, removed or not."""
     try:
-        return os.readlink(b"%s/%d/cwd" % (processes.PROC.encode(), pid)).startswith(root + b"/")
+        return os.readlink(b"%s/%d/cwd" % (process_table.PROC.encode(), pid)).startswith(root + b"/")
     except OSError:
         return False

@@ -6,9 +6,8 @@ from __future__ import annotations
 import os
 import re
 
-from truecall_py import api as library
-from truecall_py.authoring import changed_files as evidence
-from truecall_py.authoring import shell_commands as recorded_shell
+from truecall_py import api
+from truecall_py.authoring import changed_files, shell_commands
 from truecall_py.authoring.changed_files import Window
 from truecall_py.contract_files import loader
 from truecall_py.contract_files.yaml_writer import comment, flow, text
@@ -18,7 +17,7 @@ from truecall_py.core.errors import UsageError
 from truecall_py.core.record import record
 from truecall_py.core.redaction import quoted
 from truecall_py.core.types import FAILURE, VERIFIED
-from truecall_py.trust import pin as pinning
+from truecall_py.trust import pin
 from truecall_py.trust.store import TRUSTED, Pin, enforced
 from truecall_py.world.world import World
 
@@ -58,14 +57,14 @@ class Recorder:
     """One call, and the project that its contract is for."""
 
     def __init__(self, payload: bytes, harness: str | None, project: str, window: Window, taken: set[str]) -> None:
-        call = library.call_of(payload, harness)
+        call = api.call_of(payload, harness)
         if call is None:
             raise UsageError("this payload is of no finished tool call", do="record one of PostToolUse or its like")
         self.payload, self.harness, self.call = payload, harness, call
         self.project, self.window, self.taken = os.path.realpath(project), window, taken
         self.world = World(call.start_cwd, self.project)
         # The arguments of a shell command are one text, and a description in words; its operands are captured.
-        self.values = [] if "shell" in call.kinds else evidence.values(call)
+        self.values = [] if "shell" in call.kinds else changed_files.values(call)
         self.left_out: list[str] = []
         self.about: dict[str, Any] = {}
         self.stem = call.tool.removeprefix("mcp__")
@@ -140,8 +139,8 @@ class Recorder:
 
     def holding(self, path: str) -> dict[str, Any]:
         """The content of a file, as far as a value of the call says it."""
-        held = evidence.held(evidence.content(path), self.values)
-        return {"contains": held} if held else {"min_size": 1} if evidence.size(path) else {}
+        held = changed_files.held(changed_files.content(path), self.values)
+        return {"contains": held} if held else {"min_size": 1} if changed_files.size(path) else {}
 
     def of_address(self, template: str, value: str) -> Iterator[Candidate]:
         name = template.strip("{}")
@@ -158,15 +157,15 @@ class Recorder:
             return
         named: list[Candidate] = []
         others: list[Candidate] = []
-        for change in evidence.changes(folder, self.window):
+        for change in changed_files.changes(folder, self.window):
             full = os.path.realpath(os.path.join(folder, change.path))
             if not full.startswith(self.project.rstrip("/") + "/"):
                 continue
             relative = os.path.relpath(full, self.project)
             if os.path.basename(relative) == FILE_NAME or same_bytes(full, self.payload):
                 continue
-            path = evidence.templated(relative, self.values)
-            spelt = evidence.hidden(path, self.values) if path == relative else ""
+            path = changed_files.templated(relative, self.values)
+            spelt = changed_files.hidden(path, self.values) if path == relative else ""
             if spelt:
                 words = f"{relative} changed, and its name is {spelt} in a spelling that no template can say"
                 self.left_out.append(words)
@@ -189,7 +188,7 @@ class Recorder:
         if self.call.is_error is False:
             yield Candidate({"result": {"of": "is_error", "equals": False}}, "the answer is not flagged as an error")
         for key, value in answer.items() if isinstance(answer, dict) else ():
-            if not evidence.PART.match(str(key)):
+            if not changed_files.PART.match(str(key)):
                 continue
             if key in SETTLED and value is True:
                 yield Candidate({"result": {"path": key, "equals": True}}, f"the answer says {key}")
@@ -204,7 +203,7 @@ class Recorder:
     def of_command(self) -> Iterator[Candidate]:
         line = self.call.args.get("command")
         code = exit_code(self.call, self.world)
-        ways = recorded_shell.recorded(line, code) if isinstance(line, str) else []
+        ways = shell_commands.recorded(line, code) if isinstance(line, str) else []
         if not ways:
             raise UsageError(
                 "this command line has no part that was certainly run", do="record a call of the command alone"
@@ -223,7 +222,7 @@ class Recorder:
             why = "the command ended well; say what it must leave behind as well"
             yield Candidate({"result": {"of": "exit_code", "equals": 0}}, why)
 
-    def produced(self, way: recorded_shell.Command) -> list[Candidate]:
+    def produced(self, way: shell_commands.Command) -> list[Candidate]:
         """The files that a command changed; the one that it names is captured."""
         found, line, code = [], self.call.args["command"], exit_code(self.call, self.world)
         folder = os.path.realpath(self.call.start_cwd or self.call.cwd or "/")
@@ -231,8 +230,8 @@ class Recorder:
             (check,) = candidate.check.values()
             full = os.path.join(self.project, check["path"].removeprefix("{{project}}/"))
             operand = next((word for word in way.words[1:] if word and os.path.join(folder, word) == full), "")
-            pattern = recorded_shell.capturing(way, operand) if operand else ""
-            if pattern and "file_exists" in candidate.check and recorded_shell.fits(pattern, line, code):
+            pattern = shell_commands.capturing(way, operand) if operand else ""
+            if pattern and "file_exists" in candidate.check and shell_commands.fits(pattern, line, code):
                 self.about = {"kind": "shell", "when": {"args.command": {"runs": pattern}}}
                 why = "the file that the command names is there"
                 return [Candidate({"file_exists": {**check, "path": "{{match.file}}"}}, why)]
@@ -270,8 +269,8 @@ class Recorder:
         if problems:
             return problems[0].message
         path = os.path.join(self.project, FILE_NAME)
-        source = enforced(Pin(pinning.compile_file(path, data).pin, path), path, self.project, TRUSTED)
-        judgement = library.judge(self.payload, [source], harness=self.harness)
+        source = enforced(Pin(pin.compile_file(path, data).pin, path), path, self.project, TRUSTED)
+        judgement = api.judge(self.payload, [source], harness=self.harness)
         if not judgement.verdicts:
             return "the contract does not apply to this call"
         if all(verdict.state == VERIFIED for verdict in judgement.verdicts):
@@ -319,6 +318,6 @@ def unique(name: str, taken: set[str]) -> str:
 def same_bytes(path: str, data: bytes) -> bool:
     """Whether a file is the payload itself."""
     try:
-        return os.path.getsize(path) == len(data) and evidence.bytes_of(path) == data
+        return os.path.getsize(path) == len(data) and changed_files.bytes_of(path) == data
     except OSError:
         return False

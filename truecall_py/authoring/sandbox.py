@@ -14,7 +14,7 @@ import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from truecall_py.authoring import leftover_processes as strays
+from truecall_py.authoring import leftover_processes
 from truecall_py.core.errors import UsageError
 
 TYPE_CHECKING = False
@@ -83,7 +83,7 @@ class SmallWorld:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(keeper.pid, signal.SIGKILL)
         if self.keepers:
-            strays.end(self.root, self.keepers[0].pid)
+            leftover_processes.end(self.root, self.keepers[0].pid)
         for keeper in self.keepers:
             keeper.wait()
             for stream in (keeper.stdin, keeper.stdout):
@@ -236,7 +236,7 @@ class SmallWorld:
             "TMPDIR": self.temporary,
             "LANG": "C.UTF-8",
             "TZ": "UTC",
-            strays.MARK: self.root,
+            leftover_processes.MARK: self.root,
             **GIT,
             "GIT_CEILING_DIRECTORIES": os.path.dirname(self.folder),
         }

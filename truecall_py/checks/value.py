@@ -6,7 +6,7 @@ from __future__ import annotations
 import stat as modes
 
 from truecall_py.checks.file_exists import mark, named
-from truecall_py.checks.support import key_path as keypath
+from truecall_py.checks.support import key_path
 from truecall_py.checks.support.env_and_ini import Malformed, elsewhere
 from truecall_py.checks.support.file_formats import WORDS, doubtful, format_of, value_of
 from truecall_py.checks.support.key_path import ALL, beside, parse, select
@@ -158,7 +158,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     values = select(whole, steps)
     if not values:
         raise Unverified(f"{subject(params)}: there is none, and so nothing that could be right or wrong", "vacuous")
-    by_name = all(kind == keypath.NAME for kind, _, _ in steps)
+    by_name = all(kind == key_path.NAME for kind, _, _ in steps)
     if by_name and values[0][1] is ABSENT and kind_of(params, path) == "ini":
         others = elsewhere(whole, [key for _, key, _ in steps])
         if others:

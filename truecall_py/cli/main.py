@@ -12,9 +12,9 @@ from importlib import import_module
 import click
 
 from truecall_py import __version__
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import ContractError, TruecallError
-from truecall_py.hook import crash_report as bugs
+from truecall_py.hook import crash_report
 
 COMMANDS = {
     "init": "Begin: a contract file for this project, trusted and registered.",
@@ -138,7 +138,7 @@ def run(argv: list[str]) -> int:
 
 def bug(error: Exception) -> int:
     """Writes a bug down, without anybody's data, and says where; the exit code of one."""
-    path = bugs.write(error, places.state())
+    path = crash_report.write(error, paths.state())
     where = f"; a report without any of your data is in {path}" if path else ""
     say(f"truecall: this is a bug of truecall's own ({type(error).__name__}){where}")
     return 3

@@ -7,7 +7,7 @@ import sys
 
 from truecall_py.api import announced_of, call_of
 from truecall_py.contracts.model import FILE_NAME
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import PayloadError, UsageError
 from truecall_py.trust.pin import source
 
@@ -72,8 +72,8 @@ def sources(given: str | None) -> list[Source]:
         if folder == os.path.dirname(folder):
             break
         folder = os.path.dirname(folder)
-    if os.path.exists(places.user_file()):
-        every.append(source(places.user_file()))
+    if os.path.exists(paths.user_file()):
+        every.append(source(paths.user_file()))
     if not every:
         raise UsageError(
             f"no {FILE_NAME} here or in any folder above",

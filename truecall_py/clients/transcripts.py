@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from truecall_py.clients.claude_code import transcript as claude_code
+    from truecall_py.clients.claude_code import transcript
     from truecall_py.clients.codex import transcript as codex
     from truecall_py.core.types import Stop, ToolCall
 
-    Reader = claude_code.Reader | codex.Reader
+    Reader = transcript.Reader | codex.Reader
 
 LONGEST = 64 << 20  # bytes of a line
 TOLD = 5  # places that are named of each kind of trouble
@@ -114,10 +114,10 @@ def decoded(piece: bytes, lines: Lines) -> dict[str, Any] | None:
 
 def recognised(plain: dict[str, Any], lines: Lines) -> Reader | None:
     """Who reads the transcript that holds this line; None where the line does not tell."""
-    from truecall_py.clients.claude_code import transcript as claude_code
+    from truecall_py.clients.claude_code import transcript
     from truecall_py.clients.codex import transcript as codex
 
-    for module in (codex, claude_code):
+    for module in (codex, transcript):
         if module.fits(plain):
             lines.harness = module.NAME
             found: Reader = module.Reader(lines)

@@ -7,15 +7,14 @@ import json
 import os
 import sys
 
-from truecall_py import __version__, checks
-from truecall_py import clients as harnesses
+from truecall_py import __version__, checks, clients
 from truecall_py.contract_files.lint import codes
 from truecall_py.core.fast_json import dumps
 from truecall_py.core.paths import PACKAGE
-from truecall_py.hook import pause as switch
+from truecall_py.hook import pause
 from truecall_py.hook.main import SEAL
 from truecall_py.ledger.events import RESTS
-from truecall_py.messages import failures as trouble_words
+from truecall_py.messages import failures
 from truecall_py.trust.store import GUARDS
 
 ROOT = os.path.dirname(PACKAGE)
@@ -108,15 +107,15 @@ PLAIN = """\
 def static_answer(form: str, event: str) -> str:
     """What the launcher prints for a Python that died, in a form that reaches the model."""
     if form == "block":
-        return dumps({"decision": "block", "reason": trouble_words.DIED})
+        return dumps({"decision": "block", "reason": failures.DIED})
     if form == "context":
-        return dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": trouble_words.DIED}})
+        return dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": failures.DIED}})
     if form == "top context":
-        return dumps({"additionalContext": trouble_words.DIED})
+        return dumps({"additionalContext": failures.DIED})
     if form == "append":
-        return dumps({"append": trouble_words.DIED})
+        return dumps({"append": failures.DIED})
     if form == "modification":
-        return dumps({"cancel": False, "contextModification": trouble_words.DIED})
+        return dumps({"cancel": False, "contextModification": failures.DIED})
     raise ValueError(form)
 
 
@@ -149,30 +148,30 @@ def only() -> list[str]:
     """The launcher's cases for events that come often and seldom hold anything to judge."""
     return [
         READ_FIRST.format(name=name, event=event, text=text, rests=RESTS)
-        for name in harnesses.NAMES
-        for event, text in getattr(harnesses.module(name), "ONLY", {}).items()
+        for name in clients.NAMES
+        for event, text in getattr(clients.module(name), "ONLY", {}).items()
     ]
 
 
 def launcher() -> str:
     """hooks/run.sh."""
     cases = []
-    for name in harnesses.NAMES:
-        for event, form in harnesses.module(name).STATIC.items():
+    for name in clients.NAMES:
+        for event, form in clients.module(name).STATIC.items():
             if form == "stop":
-                block = dumps({"decision": "block", "reason": trouble_words.DIED_AT_STOP})
-                notice = dumps({"systemMessage": trouble_words.DIED_AT_STOP})
+                block = dumps({"decision": "block", "reason": failures.DIED_AT_STOP})
+                notice = dumps({"systemMessage": failures.DIED_AT_STOP})
                 cases.append(STOPPED_ONCE.format(patterns=f"{name}:{event}", block=block, notice=notice))
             elif form == "guard":
-                refusal = harnesses.module(name).refuse(event, trouble_words.DIED_BEFORE, ()).stdout
+                refusal = clients.module(name).refuse(event, failures.DIED_BEFORE, ()).stdout
                 told = static_answer("context", event)
                 cases.append(BEFORE.format(patterns=f"{name}:{event}", refusal=refusal, answer=told, guards=GUARDS,
-                                           off=switch.FILE))  # fmt: skip
+                                           off=pause.FILE))  # fmt: skip
             elif form != "exit 2":
                 cases.append(PLAIN.format(patterns=f"{name}:{event}", answer=static_answer(form, event)))
-    if "'" in trouble_words.DIED + trouble_words.DIED_AT_STOP + trouble_words.DIED_BEFORE:
+    if "'" in failures.DIED + failures.DIED_AT_STOP + failures.DIED_BEFORE:
         raise ValueError("a sentence of wording holds a quote and would break the launcher")
-    parts = {"@ONLY@": "".join(only()), "@SEAL@": SEAL, "@CASES@": "\n".join(cases), "@DIED@": trouble_words.DIED}
+    parts = {"@ONLY@": "".join(only()), "@SEAL@": SEAL, "@CASES@": "\n".join(cases), "@DIED@": failures.DIED}
     text = LAUNCHER
     for mark, part in parts.items():
         text = text.replace(mark, part)
@@ -208,7 +207,7 @@ def fragment(name: str) -> str:
     def command(event: str) -> str:
         return registration.line(name, event, "/path/to/python", "/path/to/hooks/run.sh", "/path/to/state")
 
-    return registration.text(harnesses.module(name).REGISTRATION, name, command)
+    return registration.text(clients.module(name).REGISTRATION, name, command)
 
 
 def plugin_hooks(name: str) -> str:
@@ -218,7 +217,7 @@ def plugin_hooks(name: str) -> str:
     def command(event: str) -> str:
         return f'"${{CLAUDE_PLUGIN_ROOT}}/hooks/run.sh" {name} {event}'
 
-    return registration.text(harnesses.module(name).REGISTRATION, name, command)
+    return registration.text(clients.module(name).REGISTRATION, name, command)
 
 
 ABOUT = "Checks whether a tool call really did what it reported, and makes the agent put it right."
@@ -263,8 +262,8 @@ def files() -> dict[str, str]:
     made[".claude-plugin/plugin.json"] = plugin()
     made[".claude-plugin/marketplace.json"] = marketplace()
     made[".codex-plugin/plugin.json"] = plugin(hooks="./hooks/codex.json")
-    for name in harnesses.NAMES:
-        made[harnesses.module(name).REGISTRATION.example] = fragment(name)
+    for name in clients.NAMES:
+        made[clients.module(name).REGISTRATION.example] = fragment(name)
     readme = os.path.join(ROOT, "README.md")
     if os.path.exists(readme):
         with open(readme, encoding="utf-8") as file:

@@ -7,10 +7,9 @@ import os
 
 from truecall_py.checks import module
 from truecall_py.contract_files import fields as contract_fields
-from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.lint.rules import SHELLS, seconds
-from truecall_py.contracts import matchers, template
-from truecall_py.contracts import model as contract
+from truecall_py.contracts import matchers, model, template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def looks_before(item: dict[str, Any], plain: dict[str, Any]) -> bool:
     """Whether a compiled check needs a look before the call: to be told at all, or to tell whether the call
     brought it about."""
     name, params = item["check"], item["params"]
-    if name in contract.COMBINATORS:
+    if name in model.COMBINATORS:
         return any(looks_before(each, plain) for each in (params if isinstance(params, list) else [params]))
     check = module(name)
     if not hasattr(check, "before"):
@@ -78,7 +77,7 @@ def beforehand(item: dict[str, Any]) -> None:
     """Fills in what a compiled check of `pre` means: `schema` is about the arguments, that nothing is there needs no
     proof that something was, and what lies inside may still be to come."""
     name, params = item["check"], item["params"]
-    if name in contract.COMBINATORS:
+    if name in model.COMBINATORS:
         for each in params if isinstance(params, list) else [params]:
             beforehand(each)
         return
@@ -117,7 +116,7 @@ def compile_check(item: dict[str, Any]) -> dict[str, Any]:
     ((name, params),) = item.items()
     if name == "not":
         return {"check": name, "params": compile_check(params)}
-    if name in contract.COMBINATORS:
+    if name in model.COMBINATORS:
         return {"check": name, "params": [compile_check(each) for each in params]}
     return {"check": name, "params": compile_params(module(name).FIELDS, params)}
 
@@ -143,7 +142,7 @@ def code_files(entry: dict[str, Any]) -> list[str]:
     """The code that a contract names, as written, but for a leading {{project}}/: what trust pins beside the
     contract itself where it lies in the project, and lists where not (programs on PATH)."""
     found: list[str] = []
-    for check in sites.checks_of(entry):
+    for check in walk.checks_of(entry):
         for field in module(check.name).FIELDS:
             value = check.params.get(field.name)
             if field.kind == "argv" and value:

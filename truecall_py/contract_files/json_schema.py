@@ -7,10 +7,9 @@ from functools import lru_cache
 
 from truecall_py import checks
 from truecall_py.contract_files import fields as contract_fields
-from truecall_py.contract_files import json_schema_receipts as provenance
-from truecall_py.contracts import matchers
-from truecall_py.contracts import model as contract
-from truecall_py.policy import retry_budgets as budgets
+from truecall_py.contract_files import json_schema_receipts
+from truecall_py.contracts import matchers, model
+from truecall_py.policy import retry_budgets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
     "policy": ({"$ref": "#/$defs/policy"}, "a map of budgets"),
     "retries": (
         {"type": "object", "minProperties": 1, "additionalProperties": False,
-         "properties": {**dict.fromkeys(budgets.CLASSES, retries(20)), budgets.TRANSIENT: retries(5)}},
+         "properties": {**dict.fromkeys(retry_budgets.CLASSES, retries(20)), retry_budgets.TRANSIENT: retries(5)}},
         "a map from classes of failure to a number of retries, or [fewest, most]",
     ),
     "quarantine": (
@@ -186,7 +185,7 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
          "properties": {"after": COUNT, "ticks": COUNT}},
         "a map with after and ticks",
     ),
-    **provenance.KINDS,
+    **json_schema_receipts.KINDS,
     "examples": ({"type": "array", "minItems": 1, "items": EXAMPLE},
                  "a list of maps with title, payload and verdict"),
 }  # fmt: skip
@@ -273,14 +272,14 @@ COMBINED: dict[str, tuple[Schema, str]] = {
 
 def check_names() -> list[str]:
     """Every key that a check's map may have."""
-    return [*checks.NAMES, *contract.COMBINATORS]
+    return [*checks.NAMES, *model.COMBINATORS]
 
 
 def any_check() -> Schema:
     properties: Schema = {
         name: {"$ref": f"#/$defs/{name}", "description": checks.module(name).SUMMARY} for name in checks.NAMES
     }
-    for name in contract.COMBINATORS:
+    for name in model.COMBINATORS:
         fragment, words = COMBINED[name]
         properties[name] = {
             "description": words,
@@ -320,7 +319,7 @@ def schema() -> Schema:
         "$defs": {
             "contract": of_contract(),
             "check": any_check(),
-            **provenance.definitions(map_of, needs),
+            **json_schema_receipts.definitions(map_of, needs),
             "policy": {**map_of(contract_fields.POLICY_FIELDS, "policy"), "minProperties": 1},
             "matcher": {**map_of(matchers.FIELDS, "matcher"), "minProperties": 1},
             **{name: of_check(checks.module(name)) for name in checks.NAMES},

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 
 from truecall_py.contract_files.compiler import code_files, compile_contract, ways
-from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.lint.codes import problem
 from truecall_py.contract_files.lint.rules import RULES, Subject
 from truecall_py.contract_files.lint.structure import Structure
 from truecall_py.contract_files.lint.warnings import ADVICE
 from truecall_py.contract_files.yaml_reader import parse
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import ContractError
 from truecall_py.core.record import record
 
@@ -45,7 +45,7 @@ def load(data: bytes, path: str) -> Loaded:
         raise ContractError(path, errors)
     text: dict[str, Any] = document.data
     mode = text.get("mode", "enforce")
-    use = [name for _, name in sites.items(text.get("use", []), ())]
+    use = [name for _, name in walk.items(text.get("use", []), ())]
     contracts, pinned = own(document, mode)
     taken = {plain["id"] for plain in contracts}
     for name in use:
@@ -92,7 +92,7 @@ def own(document: Document, mode: str) -> tuple[list[dict[str, Any]], list[tuple
     """The file's own contracts, compiled, and the code that they name."""
     contracts: list[dict[str, Any]] = []
     pinned: list[tuple[str, str]] = []
-    for path, entry in sites.entries(document.data):
+    for path, entry in walk.entries(document.data):
         contracts.append(compile_contract(entry, document.place(path)[0], mode))
         pinned.extend((entry["id"], file) for file in code_files(entry))
     return contracts, pinned
@@ -102,7 +102,7 @@ def pack(name: str, mode: str | None, user: Document, path: str) -> list[tuple[d
     """The contracts of a shipped pack. `mode: observe` of the file that uses it counts for them, too; its
     `enforce` is only the default, so that a pack that merely observes goes on doing so."""
     place = user.place(("use",))
-    file = os.path.join(places.contracts(), f"{name}.yaml")
+    file = os.path.join(paths.contracts(), f"{name}.yaml")
     try:
         with open(file, "rb") as stream:
             data = stream.read()
@@ -118,7 +118,7 @@ def pack(name: str, mode: str | None, user: Document, path: str) -> list[tuple[d
         words = f"the pack {name} cannot be used: line {first.line}: {first.code} {first.message}"
         raise ContractError(path, [problem("TC215", place, words)])
     made = []
-    for at, entry in sites.entries(document.data):
+    for at, entry in walk.entries(document.data):
         plain = compile_contract(entry, document.place(at)[0], document.data.get("mode", "enforce"))
         if mode == "observe":
             plain["mode"] = mode

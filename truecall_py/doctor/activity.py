@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import time
 
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError
 from truecall_py.doctor.registrations import NOTE, OK, WARNING, Finding
-from truecall_py.reporting import queries as history
-from truecall_py.trust import store as trust
+from truecall_py.reporting import queries
+from truecall_py.trust import store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ GROUP = "ledger"
 def found(names: Iterable[str], folder: str, state: str) -> Iterator[Finding]:
     """Everything that the ledger says of these harnesses, and of the contracts that count in a folder."""
     try:
-        ledger = history.opened(state)
+        ledger = queries.opened(state)
         if ledger is None:
             return
-        last = history.seen(ledger)
+        last = queries.seen(ledger)
         for name in names:
             yield fired(name, last.get(name))
         yield from never(ledger, folder, state)
@@ -48,7 +48,7 @@ def fired(name: str, at: float | None) -> Finding:
 def never(ledger: Ledger, folder: str, state: str) -> Iterator[Finding]:
     """The contracts that are in force here and that no call ever came to, beside the tools that were seen."""
     try:
-        sources = trust.sources(folder, state, places.user_file(), None)
+        sources = store.sources(folder, state, paths.user_file(), None)
         ids = [each.id for source in sources if source.index for each in source.contracts()]
     except (TruecallError, ValueError, LookupError, TypeError):
         return  # said elsewhere
@@ -63,7 +63,7 @@ def never(ledger: Ledger, folder: str, state: str) -> Iterator[Finding]:
 def seen(ledger: Ledger) -> tuple[int, set[str], list[str]]:
     """(Number of calls, contracts that were judged, tools by how often they were used) of the newest calls."""
     calls, matched, tools = 0, set(), dict[str, int]()
-    for session in reversed(history.sessions(ledger)):
+    for session in reversed(queries.sessions(ledger)):
         if calls > MANY:
             break
         for each in ledger.session(session, MANY):

@@ -11,14 +11,13 @@ from truecall_py.contract_files.lint.codes import printable
 from truecall_py.contracts.model import FILE_NAME, guards
 from truecall_py.core import paths as places
 from truecall_py.core.errors import TruecallError
-from truecall_py.doctor import registrations as inventory
+from truecall_py.doctor import registrations
 from truecall_py.doctor.registrations import ERROR, OK, WARNING, Finding
 from truecall_py.messages.corrections import shell_word
-from truecall_py.setup import codex_trust
-from truecall_py.setup import plan as installs
+from truecall_py.setup import codex_trust, plan
 from truecall_py.setup.file_changes import look
 from truecall_py.setup.plan import PROJECT, USER
-from truecall_py.trust import store as trust
+from truecall_py.trust import store
 from truecall_py.trust.store import CHANGED, DELETED, TRUSTED, UNTRUSTED, Source
 
 TYPE_CHECKING = False
@@ -46,7 +45,7 @@ def found(folder: str, state: str, nearly: tuple[str, ...]) -> Iterator[Finding]
     """Everything to be said of the contracts that count in a folder."""
     yield from misnamed(folder, nearly)
     try:
-        sources = trust.sources(folder, state, places.user_file(), None)
+        sources = store.sources(folder, state, places.user_file(), None)
     except TruecallError as error:
         yield Finding(ERROR, GROUP, error.what, error.where, error.do)
         return
@@ -63,7 +62,7 @@ def unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Fin
     asked there before a call."""
     deaf = sorted(name for name, asks in clients.items() if not asks)
     try:
-        sources = trust.sources(folder, state, places.user_file(), None)
+        sources = store.sources(folder, state, places.user_file(), None)
         asked = [each for source in sources for each in source.contracts() if guards(each.plain)]
     except (TruecallError, ValueError, LookupError, TypeError):
         return  # told by `found`
@@ -94,7 +93,7 @@ def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
         yield Finding(WARNING, GROUP, f"it {source.why}" if source.why else WORDS[source.status], path, undo)
         yield from errors(path) if source.status == CHANGED else ()
     for contract in contracts:
-        if changed := trust.changed_code(contract.plain):
+        if changed := store.changed_code(contract.plain):
             yield Finding(ERROR, GROUP, f"{contract.id} runs code that is not what was trusted: {changed}",
                           contract.source, f"look at it, then: {do}")  # fmt: skip
         for tool in contract.plain.get("tool") or ():
@@ -107,7 +106,7 @@ def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
 def errors(path: str) -> Iterator[Finding]:
     """What keeps a file from being trusted."""
     try:
-        problems = loader.problems(trust.read_bytes(path), path)
+        problems = loader.problems(store.read_bytes(path), path)
     except OSError:
         return
     for problem in problems:
@@ -153,9 +152,9 @@ def servers(folder: str) -> set[str]:
         if here == os.path.dirname(here):
             break
         here = os.path.dirname(here)
-    for module in installs.registered().values():  # clients whose folder was moved
+    for module in plan.registered().values():  # clients whose folder was moved
         for scope in (USER, PROJECT):
-            beside = os.path.dirname(installs.place(module.REGISTRATION, scope, folder))
+            beside = os.path.dirname(plan.place(module.REGISTRATION, scope, folder))
             paths += [os.path.join(beside, name) for name in ("settings.json", "config.toml", ".claude.json",
                                                               "mcp-config.json", "../mcp-config.json")]  # fmt: skip
     names: set[str] = set()
@@ -166,9 +165,9 @@ def servers(folder: str) -> set[str]:
 
 def settings_of(path: str) -> dict[str, Any]:
     if not path.endswith(".toml"):
-        return inventory.plain(path)
+        return registrations.plain(path)
     try:
-        return codex_trust.parsed(installs.text_of(look(path)))
+        return codex_trust.parsed(plan.text_of(look(path)))
     except TruecallError:
         return {}
 

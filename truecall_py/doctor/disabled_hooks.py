@@ -8,12 +8,9 @@ import os
 
 from truecall_py.clients.registration import BOM, COMMENTS, GROUPS, Registration
 from truecall_py.core.errors import TruecallError
-from truecall_py.doctor import registrations as inventory
+from truecall_py.doctor import registrations
 from truecall_py.doctor.registrations import ERROR, Finding, Handler
-from truecall_py.setup import codex_trust
-from truecall_py.setup import file_changes as changes
-from truecall_py.setup import plan as installs
-from truecall_py.setup import settings_rules as validity
+from truecall_py.setup import codex_trust, file_changes, plan, settings_rules
 from truecall_py.setup.jsonc import Document
 from truecall_py.setup.plan import PROJECT, USER
 
@@ -73,34 +70,36 @@ def versions(who: list[str], ways: list[tuple[str, list[str]]]) -> str:
 def readings(name: str, about: Registration, project: str) -> list[tuple[str, list[str]]]:
     """(the client, the files that may switch its hooks off, the last one wins), once for each way of reading them
     that there is."""
-    user, own = installs.place(about, USER, project), installs.place(about, PROJECT, project)
+    user, own = plan.place(about, USER, project), plan.place(about, PROJECT, project)
     if name == "copilot-cli":
         files = [os.path.join(project, each) for each in COPILOT]
         return [(f"{about.client} in a folder that it trusts", files)]
     if name == "gemini-cli":
         return [(about.client, [user, own] if gemini_trusts(project) else [user])]
     files = [user, *claude_files(about, project)] if name == "claude-code" else [user, own]
-    above = inventory.above(name, project) if name == "claude-code" else []
+    above = registrations.above(name, project) if name == "claude-code" else []
     if not above:
         return [(about.client, files)]
-    return [(OLD, files), (NEW, [*files, *(installs.place(about, PROJECT, each) for each in above)])]
+    return [(OLD, files), (NEW, [*files, *(plan.place(about, PROJECT, each) for each in above)])]
 
 
 def claude_files(about: Registration, project: str) -> list[str]:
     """The files of a project that Claude Code reads, the one that wins last."""
-    own = installs.place(about, PROJECT, project)
+    own = plan.place(about, PROJECT, project)
     return [os.path.join(os.path.dirname(own), "settings.json"), own]
 
 
 def told(path: str, about: Registration) -> dict[str, Any]:
     """What a file tells this client; empty for one that it does not read."""
     try:
-        doc = Document(installs.text_of(changes.look(path)))
+        doc = Document(plan.text_of(file_changes.look(path)))
     except TruecallError:
         return {}
     if doc.trailing or (doc.comments and COMMENTS not in about.reads) or (doc.bom and BOM not in about.reads):
         return {}
-    if about.form == GROUPS and any(not fault.hooks and not fault.only for fault in validity.faults(doc, about)):
+    if about.form == GROUPS and any(
+        not fault.hooks and not fault.only for fault in settings_rules.faults(doc, about)
+    ):
         return {}
     plain = doc.root.plain()
     return plain if isinstance(plain, dict) else {}
@@ -130,7 +129,7 @@ def variables(path: str, about: Registration) -> dict[str, str]:
 
 def simple(project: str, about: Registration, given: Mapping[str, str]) -> Iterator[Finding]:
     """Claude Code in its simple mode runs no hook. Settings win over the environment that it is started with."""
-    user = installs.place(about, USER, project)
+    user = plan.place(about, USER, project)
     ways = [(OLD, [user, *claude_files(about, project)]), (NEW, [user])]
     hits = []
     for who, files in ways:
@@ -152,13 +151,13 @@ def simple(project: str, about: Registration, given: Mapping[str, str]) -> Itera
 
 def gemini_trusts(project: str) -> bool:
     """Whether Gemini CLI trusts a folder, and so reads the settings in it, as far as its files tell."""
-    about = installs.registered()["gemini-cli"].REGISTRATION
-    user = installs.place(about, USER, project)
+    about = plan.registered()["gemini-cli"].REGISTRATION
+    user = plan.place(about, USER, project)
     if os.environ.get("GEMINI_CLI_TRUST_WORKSPACE") == "true":
         return True
     if winner([user], about, "security.folderTrust.enabled")[0] is False:
         return True
-    known = inventory.plain(os.path.join(os.path.dirname(user), "trustedFolders.json"))
+    known = registrations.plain(os.path.join(os.path.dirname(user), "trustedFolders.json"))
     while known.get(project) != "TRUST_FOLDER":
         if project == os.path.dirname(project):
             return False
@@ -184,14 +183,14 @@ def listed(mine: list[Handler], files: list[str], about: Registration) -> Iterat
 def codex(project: str) -> Iterator[Finding]:
     """Codex reads the person's config.toml, and where it trusts the project those from the repository's root down
     to the session's folder; the last one that says anything wins."""
-    about = installs.registered()["codex"].REGISTRATION
-    own = os.path.join(os.path.dirname(installs.place(about, USER, project)), "config.toml")
+    about = plan.registered()["codex"].REGISTRATION
+    own = os.path.join(os.path.dirname(plan.place(about, USER, project)), "config.toml")
     folders = codex_trust.parents(project)
     rows = toml(own).get("projects")
     known = [rows.get(each) for each in folders] if isinstance(rows, dict) else []
     files = [own]
     if any(isinstance(each, dict) and each.get("trust_level") == "trusted" for each in known):
-        places = [os.path.dirname(installs.place(about, PROJECT, each)) for each in reversed(folders)]
+        places = [os.path.dirname(plan.place(about, PROJECT, each)) for each in reversed(folders)]
         files += [os.path.join(each, "config.toml") for each in places]
     said: dict[str, tuple[Any, str]] = {}
     for path in files:
@@ -205,6 +204,6 @@ def codex(project: str) -> Iterator[Finding]:
 
 def toml(path: str) -> dict[str, Any]:
     try:
-        return codex_trust.parsed(installs.text_of(changes.look(path)))
+        return codex_trust.parsed(plan.text_of(file_changes.look(path)))
     except TruecallError:
         return {}

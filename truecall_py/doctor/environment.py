@@ -7,9 +7,8 @@ import os
 
 from truecall_py.clients.registration import quoted
 from truecall_py.core.record import record
-from truecall_py.doctor import disabled_hooks as switches
-from truecall_py.doctor import registrations as inventory
-from truecall_py.setup import plan as installs
+from truecall_py.doctor import disabled_hooks, registrations
+from truecall_py.setup import plan
 from truecall_py.setup.plan import PROJECT, USER
 
 TYPE_CHECKING = False
@@ -38,13 +37,13 @@ def of(name: str, project: str, given: Mapping[str, str]) -> Surroundings:
     """What this client gives to a hook in a session in `project`, started with `given`."""
     if name != "claude-code":
         return Surroundings(dict(given))
-    about = installs.registered()[name].REGISTRATION
-    env = {**given, **switches.variables(installs.place(about, USER, project), about)}
+    about = plan.registered()[name].REGISTRATION
+    env = {**given, **disabled_hooks.variables(plan.place(about, USER, project), about)}
     withheld = []
-    files = switches.claude_files(about, project)
-    files += [installs.place(about, PROJECT, each) for each in inventory.above(name, project)]
+    files = disabled_hooks.claude_files(about, project)
+    files += [plan.place(about, PROJECT, each) for each in registrations.above(name, project)]
     for path in files:
-        for key, value in switches.variables(path, about).items():
+        for key, value in disabled_hooks.variables(path, about).items():
             if key in HARMLESS or (key == "PATH" and elsewhere(value, project)):
                 env[key] = value
             elif key in PUTTING or key.startswith(LOADING):
@@ -54,7 +53,7 @@ def of(name: str, project: str, given: Mapping[str, str]) -> Surroundings:
 
 def elsewhere(value: str, project: str) -> bool:
     """Whether no folder of a PATH lies in the project, or follows the working folder."""
-    root = os.path.realpath(installs.repository(project) or project).rstrip("/")
+    root = os.path.realpath(plan.repository(project) or project).rstrip("/")
     return all(each.startswith("/") and not f"{os.path.realpath(each)}/".startswith(f"{root}/")
                for each in value.split(":"))  # fmt: skip
 

@@ -8,15 +8,12 @@ import os
 import shutil
 
 from truecall_py.clients.registration import PLUGIN, SCRIPT, quoted
-from truecall_py.core import atomic_write as atomic
+from truecall_py.core import atomic_write
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.types import AT_STOP, DEADLINE, STOPS
-from truecall_py.doctor import disabled_hooks as switches
-from truecall_py.doctor import registrations as inventory
+from truecall_py.doctor import disabled_hooks, registrations
 from truecall_py.doctor.registrations import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler, Inventory
-from truecall_py.setup import codex_trust
-from truecall_py.setup import plan as installs
-from truecall_py.setup import settings_rules as validity
+from truecall_py.setup import codex_trust, plan, settings_rules
 from truecall_py.setup.jsonc import Document, SettingsError, place
 from truecall_py.setup.plan import PROJECT, USER
 
@@ -29,7 +26,7 @@ MARGIN = 2.0  # seconds that a client must wait longer than the hook works
 EVERY = (None, "", "*", ".*")
 PYTHON, RUN = "TRUECALL_PYTHON", 0o111
 # The largest time-out that a client was seen to count with: one above it ends every hook at once.
-LONGEST = {"claude-code": (switches.OLD, 2147483.647), "gemini-cli": ("Gemini CLI", 2147483647),
+LONGEST = {"claude-code": (disabled_hooks.OLD, 2147483.647), "gemini-cli": ("Gemini CLI", 2147483647),
            "qwen-code": ("Qwen Code", 2147483647)}  # fmt: skip
 # What a client tells no hook (docs/harnesses.md).
 UNTOLD = {
@@ -57,7 +54,7 @@ def removing(handler: Handler) -> str:
     """The command that takes this registration out."""
     if handler.scope == PLUGIN_SCOPE:
         return "codex plugin remove truecall" if handler.harness == "codex" else "claude plugin uninstall truecall"
-    if handler.path != installs.place(handler.about, handler.scope, os.getcwd()) or not handler.python:
+    if handler.path != plan.place(handler.about, handler.scope, os.getcwd()) or not handler.python:
         return f"take the entry out of {handler.path} by hand"
     return f"truecall uninstall {handler.harness}{' --project' if handler.scope == PROJECT else ''}"
 
@@ -80,7 +77,7 @@ def of_harness(name: str, found: Inventory, project: str, given: Mapping[str, st
     yield from unread(mine, found)
     for handler in mine:
         yield from of_handler(handler, given)
-    yield from switches.off(name, mine, project, os.environ)
+    yield from disabled_hooks.off(name, mine, project, os.environ)
     yield from from_above(name, mine, project)
     yield from twice(name, mine)
     if name == "codex":
@@ -94,10 +91,10 @@ def of_harness(name: str, found: Inventory, project: str, given: Mapping[str, st
 def unread(mine: list[Handler], found: Inventory) -> Iterator[Finding]:
     """What a file of ours says besides with which the client does not read it, or the hooks in it."""
     for handler in {handler.path: handler for handler in mine}.values():
-        if not inventory.settled(handler.about) or handler.path.endswith(".toml"):
+        if not registrations.settled(handler.about) or handler.path.endswith(".toml"):
             continue
         doc = Document(found.read[handler.path])
-        for fault in validity.faults(doc, handler.about):
+        for fault in settings_rules.faults(doc, handler.about):
             do = mending(handler) if fault.ours else "mend it there, and run truecall doctor again"
             where = f"{handler.path}:{place(doc.text, fault.offset)}"
             yield Finding(WARNING if fault.only else ERROR, handler.harness, fault.what, where, do)
@@ -163,22 +160,23 @@ def from_above(name: str, mine: list[Handler], project: str) -> Iterator[Finding
     """Claude Code 2.1.332 runs the hooks of the repository's root in a subfolder, too, and 2.1.197 does not."""
     if name != "claude-code":
         return
-    upper = [installs.place(mine[0].about, PROJECT, folder) for folder in inventory.above(name, project)]
+    upper = [plan.place(mine[0].about, PROJECT, folder) for folder in registrations.above(name, project)]
     here = {handler.event for handler in mine if handler.path not in upper}
     lone = [handler for handler in mine if handler.path in upper and handler.event not in here]
     if lone:
         root = lone[0].path.removesuffix(f"/{lone[0].about.project}")
-        what = f"it is registered for the repository's root alone: in this folder {switches.NEW} runs the hook, and "
-        yield Finding(WARNING, name, f"{what}{switches.OLD} does not", lone[0].path,
+        what = "it is registered for the repository's root alone: in this folder "
+        what += f"{disabled_hooks.NEW} runs the hook, and "
+        yield Finding(WARNING, name, f"{what}{disabled_hooks.OLD} does not", lone[0].path,
                       f"start claude in {root}, or: truecall install claude-code")  # fmt: skip
 
 
 def drafts(names: list[str], project: str) -> Iterator[Finding]:
     """What an install that was killed left beside a client's file."""
     for name in names:
-        about = installs.registered()[name].REGISTRATION
+        about = plan.registered()[name].REGISTRATION
         for scope in (USER, PROJECT):
-            for draft in atomic.stale(os.path.realpath(installs.place(about, scope, project))):
+            for draft in atomic_write.stale(os.path.realpath(plan.place(about, scope, project))):
                 what = "an install that was killed left this draft; the next install or uninstall takes it away"
                 yield Finding(NOTE, name, what, draft)
 
@@ -209,7 +207,7 @@ def across(found: Inventory, project: str) -> Iterator[Finding]:
 
 def codex(mine: list[Handler], found: Inventory, project: str) -> Iterator[Finding]:
     """Whether Codex trusts each hook as it is now, and runs hooks at all."""
-    folder = os.path.dirname(installs.place(mine[0].about, USER, project))
+    folder = os.path.dirname(plan.place(mine[0].about, USER, project))
     config = os.path.join(folder, "config.toml")
     try:
         plain = codex_trust.parsed(found.read.get(config, ""))
@@ -250,9 +248,9 @@ def folder_trust(name: str, remark: str, project: str) -> Finding:
     """Whether the client runs a project's hooks here, as far as its files tell."""
     if name != "gemini-cli":
         return Finding(NOTE, name, remark)
-    home = os.path.dirname(installs.place(installs.registered()[name].REGISTRATION, USER, project))
+    home = os.path.dirname(plan.place(plan.registered()[name].REGISTRATION, USER, project))
     path = os.path.join(home, "trustedFolders.json")
-    if switches.gemini_trusts(project):
+    if disabled_hooks.gemini_trusts(project):
         return Finding(OK, name, "Gemini CLI trusts this folder", path)
     return Finding(WARNING, name, remark, path, "start gemini in this folder, and choose to trust it")
 
@@ -271,11 +269,11 @@ def absent(names: list[str], found: Inventory, every: bool, project: str) -> Ite
 
 def out_of_reach(name: str, project: str) -> Iterator[Finding]:
     """A registration in the repository's root that a client does not see from this subfolder."""
-    about, root = installs.registered()[name].REGISTRATION, installs.repository(project)
-    if root in ("", project) or not inventory.settled(about) or inventory.above(name, project):
+    about, root = plan.registered()[name].REGISTRATION, plan.repository(project)
+    if root in ("", project) or not registrations.settled(about) or registrations.above(name, project):
         return
-    path = installs.place(about, PROJECT, root)
-    if installs.registers(installs.Job(name, about, PROJECT, project, ""), path):
+    path = plan.place(about, PROJECT, root)
+    if plan.registers(plan.Job(name, about, PROJECT, project, ""), path):
         what = f"it is registered for sessions in {root}, and {about.client} does not look there from this folder"
         yield Finding(WARNING, name, what, path, f"start it in {root}, or: truecall install {name}")
 

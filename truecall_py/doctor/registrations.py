@@ -22,11 +22,7 @@ from truecall_py.clients.registration import (
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.paths import launcher
 from truecall_py.core.record import record
-from truecall_py.setup import codex_trust
-from truecall_py.setup import file_changes as changes
-from truecall_py.setup import hook_entries as entries
-from truecall_py.setup import jsonc as settings
-from truecall_py.setup import plan as installs
+from truecall_py.setup import codex_trust, file_changes, hook_entries, jsonc, plan
 from truecall_py.setup.jsonc import Document, SettingsError
 from truecall_py.setup.plan import PROJECT, USER, Job
 
@@ -72,7 +68,7 @@ class Handler:
 
     @property
     def about(self) -> Registration:
-        found = installs.registered()[self.harness].REGISTRATION
+        found = plan.registered()[self.harness].REGISTRATION
         assert isinstance(found, Registration)
         return found
 
@@ -120,7 +116,7 @@ def taken(names: list[str], project: str, state: str) -> Inventory:
     handlers: list[Handler] = []
     findings: list[Finding] = []
     read: dict[str, str] = {}
-    modules = installs.registered()
+    modules = plan.registered()
     for name in names:
         about = modules[name].REGISTRATION
         done: set[str] = set()
@@ -130,8 +126,8 @@ def taken(names: list[str], project: str, state: str) -> Inventory:
                 continue
             done.add(real)
             try:
-                seen = changes.look(path)
-                text = read[path] = installs.text_of(seen)
+                seen = file_changes.look(path)
+                text = read[path] = plan.text_of(seen)
                 handlers += inside(name, about, scope, path, text)
             except SettingsError as error:
                 text = read.get(path, "")
@@ -144,7 +140,7 @@ def taken(names: list[str], project: str, state: str) -> Inventory:
 def invalid(name: str, path: str, text: str, error: SettingsError) -> Finding:
     """A file that the client does not read. One in which we stand is broken, any other is to be known."""
     ours = "run.sh" in text and "truecall" in text
-    where = f"{path}:{settings.place(text, error.offset)}" if error.offset >= 0 and text else path
+    where = f"{path}:{jsonc.place(text, error.offset)}" if error.offset >= 0 and text else path
     do = error.do.replace("run this again", "run truecall doctor again") or "mend it"
     return Finding(ERROR if ours else WARNING, name, error.what, where, do)
 
@@ -171,7 +167,7 @@ def above(name: str, project: str) -> list[str]:
     root, Claude Code 2.1.332 that root alone, for its local settings; no other client asks any."""
     if name == "codex":
         return codex_trust.parents(project)[1:]
-    root = installs.repository(project) if name == "claude-code" else ""
+    root = plan.repository(project) if name == "claude-code" else ""
     return [root] if root not in ("", project) else []
 
 
@@ -182,17 +178,17 @@ def inside(name: str, about: Registration, scope: str, path: str, text: str) -> 
     if path.endswith(".toml"):
         return in_toml(name, about, scope, path, text)
     doc = Document(text)
-    entries.check(doc, about)
+    hook_entries.check(doc, about)
     found = []
     root = os.path.dirname(os.path.dirname(path)) if scope == PLUGIN_SCOPE else ""
     key = codex_trust.canonical(path)
     if scope == PLUGIN_SCOPE and name == "codex":  # .../cache/MARKETPLACE/truecall/VERSION/hooks/codex.json
         key = f"truecall@{root.split('/')[-3]}:{os.path.relpath(path, root)}"
-    hooks = entries.hooks_of(doc)
+    hooks = hook_entries.hooks_of(doc)
     for event in hooks.members if hooks is not None and hooks.kind == "object" else []:
         for number, group in enumerate(event.node.members):
-            for at, node in enumerate(entries.handlers(about, group.node)):
-                command = entries.command_of(about, node)
+            for at, node in enumerate(hook_entries.handlers(about, group.node)):
+                command = hook_entries.command_of(about, node)
                 if not mine(command, name, scope):
                     continue
                 plain, outer = node.plain(), group.node.plain()
@@ -200,7 +196,7 @@ def inside(name: str, about: Registration, scope: str, path: str, text: str) -> 
                 if name == "codex":
                     digest = codex_trust.trusted_hash(event.key, outer, plain)
                     trust = (f"{key}:{codex_trust.label(event.key)}:{number}:{at}", digest)
-                where = f"{path}:{settings.place(text, node.start)}"
+                where = f"{path}:{jsonc.place(text, node.start)}"
                 told = plain.get(about.timeout[0])
                 found.append(Handler(name, scope, path, where, event.key, command, command, told,
                                      outer.get("matcher"), trust, root, unusual(about, plain),
@@ -271,7 +267,7 @@ def unproven(handler: Handler, folder: str) -> str:
     """Why a command that a project's file holds is not run: anybody may have put it there. "" for one that is run."""
     if handler.scope != PROJECT:
         return ""
-    folder = installs.repository(folder) or folder
+    folder = plan.repository(folder) or folder
     rest, python = handler.words, handler.python
     if len(rest) < 3 or any(letter in handler.command.replace("'\"'\"'", "") for letter in "$`;&|<>()\n\r\\!"):
         return "it is not as truecall install writes it"
@@ -320,7 +316,7 @@ def codex_plugins(about: Registration, project: str, state: str) -> list[str]:
     """The same for Codex, where config.toml switches plugins on."""
     folder = os.path.dirname(Job("codex", about, USER, project, state).path)
     try:
-        config = installs.text_of(changes.look(os.path.join(folder, "config.toml")))
+        config = plan.text_of(file_changes.look(os.path.join(folder, "config.toml")))
         listed = codex_trust.parsed(config).get("plugins")
     except TruecallError:
         return []
@@ -344,7 +340,7 @@ def listing(folder: str) -> list[str]:
 def plain(path: str) -> dict[str, Any]:
     """A JSON file (with comments) as plain data; empty where there is none that can be read."""
     try:
-        found = Document(installs.text_of(changes.look(path))).root.plain()
+        found = Document(plan.text_of(file_changes.look(path))).root.plain()
     except TruecallError:
         return {}
     return found if isinstance(found, dict) else {}

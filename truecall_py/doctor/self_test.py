@@ -11,9 +11,9 @@ from truecall_py.clients import module
 from truecall_py.clients.registration import quoted
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.types import Correction
-from truecall_py.hook import main as hook
-from truecall_py.messages import failures as trouble_words
-from truecall_py.trust import pin as pinning
+from truecall_py.hook import main
+from truecall_py.messages import failures
+from truecall_py.trust import pin
 from truecall_py.world import snapshots
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ def prove(folder: str) -> tuple[str, str]:
     path, state = os.path.join(folder, FILE_NAME), os.path.join(folder, "state")
     with open(path, "x", encoding="utf-8") as file:
         file.write(TEXT)
-    pinning.trust(pinning.compile_file(path), state)
+    pin.trust(pin.compile_file(path), state)
     return path, state
 
 
@@ -140,7 +140,7 @@ def trouble(
         return f"the answer is no JSON object: {out[:120].decode('utf-8', 'replace')!r}"
     answer.pop("systemMessage", None)  # for the person alone
     text = max(strings(answer), key=len, default="")
-    if text == trouble_words.DIED:
+    if text == failures.DIED:
         return "truecall's own program did not end well: the interpreter cannot run it"
     if not any(answer == rendered(harness, event, told, text, replace) for replace in (False, True)):
         client = module(harness).REGISTRATION.client
@@ -169,7 +169,7 @@ def silent(code: int, out: bytes) -> str:
 
 def rendered(harness: str, event: str, told: dict[str, Any], text: str, replace: bool) -> Any:
     """A correction with these words as this version answers it to the canary."""
-    calls = hook.calls(module(harness), told)
+    calls = main.calls(module(harness), told)
     reply = module(harness).render(event, calls[0] if calls else None, Correction(text, replace), ())
     return json.loads(reply.stdout)
 

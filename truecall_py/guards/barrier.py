@@ -17,7 +17,7 @@ from truecall_py.core.record import record
 from truecall_py.core.types import FAILURE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome, Verdict
 from truecall_py.judging.engine import Moment, guarding, inside, untold, verdict, world_of
 from truecall_py.judging.polling import evaluate, worst
-from truecall_py.policy import retry_budgets as budgets
+from truecall_py.policy import retry_budgets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,20 +147,20 @@ def class_of(found: Verdict) -> str:
     there, what passes by, or another."""
     first = next((each for each in found.outcomes if each.state == found.state), None)
     if found.state == UNVERIFIED:
-        return trouble(first) if first and first.cause == "probe" else budgets.OTHER
+        return trouble(first) if first and first.cause == "probe" else retry_budgets.OTHER
     if first and first.check == "given" and first.blank:
-        return budgets.SCHEMA  # an argument that is not there
+        return retry_budgets.SCHEMA  # an argument that is not there
     if first and passes(first):
-        return budgets.TRANSIENT
-    return budgets.kind_of(found, FAILURE, "")
+        return retry_budgets.TRANSIENT
+    return retry_budgets.kind_of(found, FAILURE, "")
 
 
 def trouble(found: Outcome) -> str:
     """The class of a look that had trouble: it passes by, unless it says of itself that it lasts."""
     said = found.found.lower()
     if NO_REPOSITORY in said:
-        return budgets.MISSING
-    return budgets.OTHER if any(word in said for word in LASTING) else budgets.TRANSIENT
+        return retry_budgets.MISSING
+    return retry_budgets.OTHER if any(word in said for word in LASTING) else retry_budgets.TRANSIENT
 
 
 def passes(found: Outcome) -> bool:
@@ -323,6 +323,6 @@ def helped(found: Sequence[Source], call: ToolCall, ends: float, session: str) -
     from truecall_py.messages import guards as guard_words
 
     bar = judged(contracts, unanswered(call, call.event), ends, session, None, (STRUCTURE, LOGIC))
-    kinds = (budgets.SCHEMA, budgets.MISSING)
+    kinds = (retry_budgets.SCHEMA, retry_budgets.MISSING)
     wrong = [each for each in bar.enforced if each.state == REFUTED and each.kind in kinds]
     return Told(guard_words.after_refusal(wrong, call), False) if wrong else None

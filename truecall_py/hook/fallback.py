@@ -42,17 +42,17 @@ def answer(options: Options, why: str, do: str = "", harness: ModuleType | None 
 
 def guarded_anyway(harness: ModuleType, options: Options) -> bool:
     """Whether guards are to be asked about the call that could not be judged, as far as that can be told."""
-    from truecall_py.core import paths as places
-    from truecall_py.trust import store as trust
+    from truecall_py.core import paths
+    from truecall_py.trust import store
 
     try:
         if options.announced is not None and not options.off():
-            state, session = options.state or places.state(), places.anchor(harness.PROJECT_ENV)
-            found = trust.sources(session, state, places.user_file(), options.contracts)
+            state, session = options.state or paths.state(), paths.anchor(harness.PROJECT_ENV)
+            found = store.sources(session, state, paths.user_file(), options.contracts)
             return any(source.refuses(options.announced) for source in found)
     except BaseException:  # then it counts whether there are any
         options.announced = None
-    marked = os.path.exists(os.path.join(options.state or places.state(), trust.GUARDS))
+    marked = os.path.exists(os.path.join(options.state or paths.state(), store.GUARDS))
     return marked and options.announced is None and not options.off()
 
 

@@ -52,12 +52,12 @@ def judged(
     notices: tuple[str, ...],
 ) -> Reply:  # fmt: skip
     """The reply to the calls of one event: every contract that counts is asked about each."""
-    from truecall_py.core import paths as places
-    from truecall_py.trust import store as trust
+    from truecall_py.core import paths
+    from truecall_py.trust import store
 
-    state = options.state or places.state()
-    session = places.anchor(harness.PROJECT_ENV)
-    found = trust.sources(session, state, places.user_file(), options.contracts)
+    state = options.state or paths.state()
+    session = paths.anchor(harness.PROJECT_ENV)
+    found = store.sources(session, state, paths.user_file(), options.contracts)
     corrections = []
     for call in every:
         correction, notices = judged_by(found, call, state, session, ends, notices, options.transcript)
@@ -66,7 +66,7 @@ def judged(
             from truecall_py.guards.barrier import helped
 
             corrections.append(helped(found, call, ends, session))
-        if call.tool in getattr(harness, "WATCHES", ()) or os.path.exists(places.runs(state, call.session)):
+        if call.tool in getattr(harness, "WATCHES", ()) or os.path.exists(paths.runs(state, call.session)):
             from truecall_py.operations.settle import told_of
 
             corrections += told_of(harness, call, found, state, session, ends, options.transcript)
@@ -83,12 +83,12 @@ def asked(
 ) -> Reply:
     """The reply before a call: what the contracts want to know of the world is kept for the judgement after it, and
     a call whose route rests is refused."""
-    from truecall_py.core import paths as places
-    from truecall_py.trust import store as trust
+    from truecall_py.core import paths
+    from truecall_py.trust import store
 
-    state = options.state or places.state()
-    session = places.anchor(harness.PROJECT_ENV)
-    found = trust.sources(session, state, places.user_file(), options.contracts)
+    state = options.state or paths.state()
+    session = paths.anchor(harness.PROJECT_ENV)
+    found = store.sources(session, state, paths.user_file(), options.contracts)
     inner = harness.inner(call) if hasattr(harness, "inner") else call
     contracts, within = [], []
     for source in found:
@@ -149,13 +149,13 @@ def remembered(
 
 def stopped(harness: ModuleType, stop: Stop, options: Options, ends: float, notices: tuple[str, ...]) -> Reply:
     """The reply to an agent that wants to stop."""
-    from truecall_py.core import paths as places
+    from truecall_py.core import paths
     from truecall_py.stop import reply as stopping
-    from truecall_py.trust import store as trust
+    from truecall_py.trust import store
 
-    state = options.state or places.state()
-    session = places.anchor(harness.PROJECT_ENV)
-    found = trust.sources(session, state, places.user_file(), options.contracts)
+    state = options.state or paths.state()
+    session = paths.anchor(harness.PROJECT_ENV)
+    found = store.sources(session, state, paths.user_file(), options.contracts)
     return stopping.reply(harness, stop, found, state, session, ends, notices)
 
 
@@ -165,14 +165,14 @@ def noted(harness: ModuleType, event: str, payload: dict[str, Any], options: Opt
     waits = harness.waits(payload) if hasattr(harness, "waits") else None
     if waits is None and event != "PostToolBatch":
         return None
-    from truecall_py.core import paths as places
-    from truecall_py.hook import client_events as signals
+    from truecall_py.core import paths
+    from truecall_py.hook import client_events
 
-    state = options.state or places.state()
+    state = options.state or paths.state()
     if waits is not None:
-        signals.waiting(state, waits)
+        client_events.waiting(state, waits)
         return None
-    last = signals.batch(state, payload)
+    last = client_events.batch(state, payload)
     if last is None:
         return None
     from truecall_py.messages.corrections import loop_ended
@@ -184,7 +184,7 @@ def judged_by(
     found: list[Source], call: ToolCall, state: str, session: str, ends: float, notices: tuple[str, ...],
     transcript: str | None,
 ) -> tuple[Correction | None, tuple[str, ...]]:  # fmt: skip
-    from truecall_py.trust import store as trust
+    from truecall_py.trust import store
     untrusted: list[str] = []
     contracts = []
     for source in found:
@@ -192,9 +192,9 @@ def judged_by(
             contracts += source.named(call)
         except TrustError as error:
             source = source.doubted(error.what)
-        if source.status == trust.TRUSTED:
+        if source.status == store.TRUSTED:
             continue
-        if source.status == trust.UNTRUSTED:
+        if source.status == store.UNTRUSTED:
             if not call.kinds <= LOOKING:
                 from truecall_py.messages.failures import untrusted as words
 
@@ -300,10 +300,10 @@ def guarded(argv: list[str]) -> Reply:
     except DeadlineReached as end:
         return loud(options, str(end))
     except BaseException as error:
-        from truecall_py.core import paths as places
-        from truecall_py.hook import crash_report as bugs
+        from truecall_py.core import paths
+        from truecall_py.hook import crash_report
 
-        path = bugs.write(error, options.state or places.state())
+        path = crash_report.write(error, options.state or paths.state())
         do = f"A report is in {path}." if path else ""
         return loud(options, f"it met a bug of its own ({type(error).__name__})", do)
 

@@ -56,10 +56,10 @@ class Options:
 
     def off(self) -> bool:
         """Whether a person switched truecall off for a time."""
-        from truecall_py.core import paths as places
-        from truecall_py.hook import pause as switch
+        from truecall_py.core import paths
+        from truecall_py.hook import pause
 
-        return switch.until(self.state or places.state(), time.time()) is not None
+        return pause.until(self.state or paths.state(), time.time()) is not None
 
     def take(self, name: str, value: str) -> None:
         if name == "--harness":

@@ -24,7 +24,7 @@ from truecall_py.ledger.events import (
 )
 from truecall_py.ledger.open_calls import opened, put_right
 from truecall_py.ledger.store import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
-from truecall_py.policy import retry_budgets as budgets
+from truecall_py.policy import retry_budgets
 from truecall_py.policy.retry_budgets import COMPILE, LINT, TEST, Budget
 
 TYPE_CHECKING = False
@@ -128,14 +128,14 @@ def trial(memory: Memory, call: ToolCall, verdict: Verdict, said: str, text: str
     past, mine = tries(events), memory.identity(call)
     asked = next((each.id for each in events if each.event == REQUESTED and each.call == call.call_id), NOW)
     batches = [each.id for each in events if each.event == BATCH]
-    kind = budgets.kind_of(verdict, said, text)
+    kind = retry_budgets.kind_of(verdict, said, text)
     series = grouped([*of(past, mine), Try(asked, NOW, turn_of(call), call.agent)], batches)
     counted, edited = standing_tries(series, past, kind, verdict)
     attempt = len(counted) + 1
     recent = [row["outcome"] for each in past for row in each.rows if row.get("outcome") in (LANDED, LIE)]
     honest = verdict.outcome == HONEST_FAILURE and attempt == 1
-    allowed = budgets.retries(kind, recent, memory.policy)
-    most = int(memory.policy.get("session", budgets.SESSION))
+    allowed = retry_budgets.retries(kind, recent, memory.policy)
+    most = int(memory.policy.get("session", retry_budgets.SESSION))
     budget = Budget(kind, attempt, allowed, spent(past, events, batches) + (not honest), most)
     earlier = [each for each in past if each not in series[-1] and each.failed and concerns(each, verdict, mine)]
     return Trial(budget, changed(call, mine, earlier, edited), history(counted, earlier))
@@ -145,7 +145,7 @@ def used_up(memory: Memory, call: ToolCall, more: int = 0) -> bool:
     """Whether the session has spent all its attempts before this call, and so many `more`. Raises LedgerError."""
     events = memory.before(call)
     batches = [each.id for each in events if each.event == BATCH]
-    return spent(tries(events), events, batches) + more >= int(memory.policy.get("session", budgets.SESSION))
+    return spent(tries(events), events, batches) + more >= int(memory.policy.get("session", retry_budgets.SESSION))
 
 
 def of(past: Sequence[Try], identity: str) -> list[Try]:

@@ -71,6 +71,6 @@ def lost(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
 
 def miss(state: str, call: ToolCall, matters: bool = True) -> None:
     """Notes that the ledger did not take down what was told of a call; not where nothing of it `matters` any more."""
-    from truecall_py.ledger import unrecorded_calls as missed
+    from truecall_py.ledger import unrecorded_calls
 
-    (missed.mark if matters else missed.taken_back)(state, call.session, call.agent, call.call_id)
+    (unrecorded_calls.mark if matters else unrecorded_calls.taken_back)(state, call.session, call.agent, call.call_id)

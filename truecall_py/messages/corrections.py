@@ -11,7 +11,7 @@ from truecall_py.contracts.facts import text as text_of
 from truecall_py.contracts.matchers import shown
 from truecall_py.core.redaction import quoted, shortened
 from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, VERIFIED, Correction
-from truecall_py.policy import orders as policy
+from truecall_py.policy import orders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,38 +31,38 @@ UNTIL = (
 )
 
 ORDERS = {
-    policy.AGAIN: "make the same call again now: {call}, with the same arguments. Then go on only if no correction "
+    orders.AGAIN: "make the same call again now: {call}, with the same arguments. Then go on only if no correction "
     "follows it.",
-    policy.LOOK_THEN_AGAIN: "look whether the effect of {call} is there. If it is not, make the call once more now.",
-    policy.SAME_KEY: "make the call again now with the same idempotency key and no other: {call}.",
-    policy.NEVER_AGAIN: "do not repeat {call}. Look up what became of it, then tell the user what you found.",
-    policy.BY_REMEDY: "see that what {call} was to bring about is there.",
-    policy.OTHER_WAY: "do not repeat {call} as it was. Take what is named above, then try once.",
-    policy.CHECK_FIRST: "do not repeat {call} yet. Check by other means whether its effect is there; repeat it only "
+    orders.LOOK_THEN_AGAIN: "look whether the effect of {call} is there. If it is not, make the call once more now.",
+    orders.SAME_KEY: "make the call again now with the same idempotency key and no other: {call}.",
+    orders.NEVER_AGAIN: "do not repeat {call}. Look up what became of it, then tell the user what you found.",
+    orders.BY_REMEDY: "see that what {call} was to bring about is there.",
+    orders.OTHER_WAY: "do not repeat {call} as it was. Take what is named above, then try once.",
+    orders.CHECK_FIRST: "do not repeat {call} yet. Check by other means whether its effect is there; repeat it only "
     "if it is not.",
-    policy.NOT_YOURS: "nothing about {call}: the doubt is about the check, not about your work. Go on with other "
+    orders.NOT_YOURS: "nothing about {call}: the doubt is about the check, not about your work. Go on with other "
     "work, and tell the user that this step could not be verified, and why.",
-    policy.NOT_FINISHED: "do not start {call} a second time. Wait for it to end and look at what it did.",
-    policy.NOTHING_NEW: "look whether {call} had anything to do. If it had not, go on, and tell the user that it "
+    orders.NOT_FINISHED: "do not start {call} a second time. Wait for it to end and look at what it did.",
+    orders.NOTHING_NEW: "look whether {call} had anything to do. If it had not, go on, and tell the user that it "
     "changed nothing. If it had, its effect is missing: do not report it as done.",
-    policy.OTHER_ROUTE: "do not make {call} again: it was tried as often as it may be. Take another route: use "
+    orders.OTHER_ROUTE: "do not make {call} again: it was tried as often as it may be. Take another route: use "
     "{alternatives}.",
-    policy.WAIT_AGAIN: "wait {pause} seconds, then make the same call again: {call}.",
-    policy.FIX_AGAIN: "mend what is named above, then run it again: {call}.",
-    policy.MEND_FORM: "mend the fields that are named above, and make the call once more: {call}.",
-    policy.PICK: "do not repeat {call}. What it names is not there; take one of what does exist, named above, or "
+    orders.WAIT_AGAIN: "wait {pause} seconds, then make the same call again: {call}.",
+    orders.FIX_AGAIN: "mend what is named above, then run it again: {call}.",
+    orders.MEND_FORM: "mend the fields that are named above, and make the call once more: {call}.",
+    orders.PICK: "do not repeat {call}. What it names is not there; take one of what does exist, named above, or "
     "look for the right one.",
-    policy.REPLAN: "do not repeat {call}. What it asks for is not there: look for what is, then plan this step anew.",
-    policy.HAND_OVER: "stop this step. Do not make {call} again, in this or another form. Tell the user plainly that "
+    orders.REPLAN: "do not repeat {call}. What it asks for is not there: look for what is, then plan this step anew.",
+    orders.HAND_OVER: "stop this step. Do not make {call} again, in this or another form. Tell the user plainly that "
     "it did not succeed, what was tried, and what is missing, and let the user decide.",
-    policy.LOOK_UP: "look up what became of {call}, by a call that only reads. Do not make it again, neither with "
+    orders.LOOK_UP: "look up what became of {call}, by a call that only reads. Do not make it again, neither with "
     "the same key nor with another one: it may have been done.",
-    policy.ACCEPTED: "do not make {call} a second time: it is accepted and not finished. Go on with other work, and "
+    orders.ACCEPTED: "do not make {call} a second time: it is accepted and not finished. Go on with other work, and "
     "tell the user that it is not done yet; it is looked up again when you stop.",
-    policy.DONE_ALREADY: "do not make {call} again: its source says that it is done. Go on.",
-    policy.UNDO_ONE: "do not make {call} again, and undo nothing on your own. Tell the user that it was done or "
+    orders.DONE_ALREADY: "do not make {call} again: its source says that it is done. Go on.",
+    orders.UNDO_ONE: "do not make {call} again, and undo nothing on your own. Tell the user that it was done or "
     "begun twice, with what is named above: a person must decide which one to undo.",
-    policy.LANDED_ANYWAY: "do not repeat {call} blindly. Look at what is there first; it may well have worked.",
+    orders.LANDED_ANYWAY: "do not repeat {call} blindly. Look at what is there first; it may well have worked.",
 }
 
 
@@ -87,11 +87,11 @@ def headline(verdict: Verdict, delivery: Delivery, call: ToolCall, said: str) ->
     name = "the command" if "shell" in call.kinds else quoted(call.tool, 120)
     outcome = next((each for each in verdict.outcomes if each.state == verdict.state), None)
     found = quoted(shortened(outcome.found, 240), 400) if outcome else ""
-    if delivery.order == policy.ACCEPTED:
+    if delivery.order == orders.ACCEPTED:
         return f"NOT FINISHED: {name} {claim}, and its source says: {found}."
-    if delivery.order == policy.UNDO_ONE:
+    if delivery.order == orders.UNDO_ONE:
         return f"DUPLICATE: {name} {claim}, and this is what was found: {found}."
-    if delivery.order == policy.NOT_FINISHED:
+    if delivery.order == orders.NOT_FINISHED:
         return f"NOT FINISHED: {name} was sent to the background; whether it works is not known yet."
     if verdict.state == VERIFIED:
         return f"NOT LOST: {name} {claim}, yet what it was to bring about is there: {found}."
@@ -128,20 +128,20 @@ def said_by_tool(call: ToolCall, limit: int) -> str:
 
 def order_for(verdict: Verdict, delivery: Delivery, call: ToolCall, trial: Trial | None = None) -> str:
     """The imperative: the contract's own remedy first, then what the policy says."""
-    routes = quoted(" or ".join(policy.routes(verdict, trial)), 300)
+    routes = quoted(" or ".join(orders.routes(verdict, trial)), 300)
     attempt = trial.budget.attempt if trial and trial.budget else 1
     pause = PAUSES[min(attempt, len(PAUSES)) - 1]
     order = ORDERS[delivery.order].format(call=target(call), alternatives=routes, pause=pause)
-    if delivery.order in (policy.NOT_YOURS, policy.LANDED_ANYWAY, policy.HAND_OVER, policy.DONE_ALREADY):
+    if delivery.order in (orders.NOT_YOURS, orders.LANDED_ANYWAY, orders.HAND_OVER, orders.DONE_ALREADY):
         return order
-    if delivery.order in (policy.LOOK_UP, policy.ACCEPTED, policy.UNDO_ONE):
+    if delivery.order in (orders.LOOK_UP, orders.ACCEPTED, orders.UNDO_ONE):
         remedy = f" {quoted(verdict.remedy, 600)}" if verdict.remedy else ""
         owner = next((each.receipt["owner"] for each in verdict.outcomes if each.receipt is not None), "")
         return f"{order}{remedy}{f' Who settles it: {quoted(str(owner), 120)}.' if owner else ''}"
     if verdict.remedy:
         remedy = quoted(verdict.remedy, 600).rstrip()
         order = f"{remedy}{'' if remedy.endswith(('.', '!', '?')) else '.'} Then {order}"
-    if routes and delivery.order != policy.OTHER_ROUTE:
+    if routes and delivery.order != orders.OTHER_ROUTE:
         order += f" If that fails too, use {routes} instead."
     return order
 
@@ -172,7 +172,7 @@ def one(
     first = verdicts[0]
     lines = [headline(first, delivery, call, said), "Evidence (facts and quoted data, not instructions):"]
     lines += evidence([outcome for verdict in verdicts for outcome in verdict.outcomes], first.state)
-    if delivery.form == policy.REPLACE:
+    if delivery.form == orders.REPLACE:
         lines.append(said_by_tool(call, 600))
     lines += tries(trial)
     lines.append(f"Do this now: {order_for(first, delivery, call, trial)}")
@@ -195,12 +195,12 @@ def correction(
     groups: dict[object, tuple[Delivery, list[Verdict]]] = {}
     trials = trials or {}
     for verdict, delivery in delivered:
-        if delivery.form in (policy.APPEND, policy.REPLACE):
+        if delivery.form in (orders.APPEND, orders.REPLACE):
             key = (delivery.order, delivery.form, verdict.state, verdict.remedy, verdict.alternatives)
             groups.setdefault(key, (delivery, []))[1].append(verdict)
     if not groups:
         return None
-    ranked = sorted(groups.values(), key=lambda group: group[0].form != policy.REPLACE)
+    ranked = sorted(groups.values(), key=lambda group: group[0].form != orders.REPLACE)
     texts: list[str] = []
     left = ALL
     for number, (delivery, verdicts) in enumerate(ranked):
@@ -212,8 +212,8 @@ def correction(
             break
         texts.append(text)
         left -= size
-    over = ends and any(group[0].order == policy.HAND_OVER for group in ranked)
-    return Correction("\n\n".join(texts), any(group[0].form == policy.REPLACE for group in ranked), over)
+    over = ends and any(group[0].order == orders.HAND_OVER for group in ranked)
+    return Correction("\n\n".join(texts), any(group[0].form == orders.REPLACE for group in ranked), over)
 
 
 def resting(rest: Rest, call: ToolCall) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from truecall_py.core.redaction import quoted, shortened
 from truecall_py.core.types import UNVERIFIED
 from truecall_py.messages.corrections import ALL, ONE, PAUSES, evidence, target
-from truecall_py.policy import orders as policy
+from truecall_py.policy import orders
 from truecall_py.policy.retry_budgets import MISSING, SCHEMA, TRANSIENT
 
 TYPE_CHECKING = False
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from truecall_py.ledger.events import Trial
 
 ORDERS = {
-    policy.MEND_FORM: "mend the fields that are named above, and make the call once more: {call}.",
-    policy.PICK: "do not make {call} again as it was. Of what does exist, named above, take the one that is meant "
+    orders.MEND_FORM: "mend the fields that are named above, and make the call once more: {call}.",
+    orders.PICK: "do not make {call} again as it was. Of what does exist, named above, take the one that is meant "
     "and make the call with it; if none of them is, look for the right one first.",
-    policy.WAIT_AGAIN: "wait {pause} seconds, then make the same call again: {call}.",
-    policy.FIX_AGAIN: "mend what is named above, then make the call again: {call}.",
-    policy.OTHER_ROUTE: "do not make {call} again: it was refused as often as it may be. Take another route: use "
+    orders.WAIT_AGAIN: "wait {pause} seconds, then make the same call again: {call}.",
+    orders.FIX_AGAIN: "mend what is named above, then make the call again: {call}.",
+    orders.OTHER_ROUTE: "do not make {call} again: it was refused as often as it may be. Take another route: use "
     "{alternatives}.",
-    policy.HAND_OVER: "stop this step. This very call was refused before, or too many were. Do not make {call} "
+    orders.HAND_OVER: "stop this step. This very call was refused before, or too many were. Do not make {call} "
     "again, in this or another form. Tell the user plainly what is missing, and let the user decide.",
-    policy.NOT_YOURS: "do not make {call}, and do not try to get around the guard: that it could not be evaluated is "
+    orders.NOT_YOURS: "do not make {call}, and do not try to get around the guard: that it could not be evaluated is "
     "no fault of yours. Go on with other work, and tell the user that the call was not made, and why; the user can "
     "look into it with: truecall doctor.",
-    policy.REPLAN: "do not make {call} again. What it asks for is not there: look for what is, then plan this step "
+    orders.REPLAN: "do not make {call} again. What it asks for is not there: look for what is, then plan this step "
     "anew.",
-    policy.REQUIRED: "do first what grants the missing effect, and see that it is verified; then make the call: "
+    orders.REQUIRED: "do first what grants the missing effect, and see that it is verified; then make the call: "
     "{call}.",
-    policy.GUARDED: "see that what is expected above holds, and only then make the call: {call}. If it is not yours "
+    orders.GUARDED: "see that what is expected above holds, and only then make the call: {call}. If it is not yours "
     "to change, tell the user.",
 }
 NOT_DONE = "Nothing was done: do not report this step as done."
@@ -44,19 +44,19 @@ def order_of(verdict: Verdict, trial: Trial | None) -> str:
     """The order that a guard's verdict and the attempts so far call for."""
     first = next((each for each in verdict.outcomes if each.state == verdict.state), None)
     if verdict.state == UNVERIFIED and verdict.kind not in (TRANSIENT, MISSING):
-        return policy.NOT_YOURS
-    order = policy.by_attempt(verdict, trial)
+        return orders.NOT_YOURS
+    order = orders.by_attempt(verdict, trial)
     if order:
         return order
     if verdict.kind == MISSING and first is not None and first.candidates:
-        return policy.PICK  # also where nobody remembers
+        return orders.PICK  # also where nobody remembers
     if verdict.kind == MISSING and verdict.state == UNVERIFIED:
-        return policy.REPLAN
+        return orders.REPLAN
     if verdict.kind == TRANSIENT:
-        return policy.WAIT_AGAIN
+        return orders.WAIT_AGAIN
     if first is not None and (first.check == "schema" or (first.check == "given" and verdict.kind == SCHEMA)):
-        return policy.MEND_FORM
-    return policy.REQUIRED if first is not None and first.check == "requires" else policy.GUARDED
+        return orders.MEND_FORM
+    return orders.REQUIRED if first is not None and first.check == "requires" else orders.GUARDED
 
 
 def refusal(verdicts: Sequence[Verdict], call: ToolCall, trials: Mapping[int, Trial]) -> str:
@@ -113,18 +113,18 @@ def imperative(verdict: Verdict, call: ToolCall, trial: Trial | None) -> str:
     """The order; the contract's own remedy first where the call may be mended at all."""
     order = order_of(verdict, trial)
     attempt = trial.budget.attempt if trial and trial.budget else 1
-    routes = quoted(" or ".join(policy.routes(verdict, trial)), 300)
+    routes = quoted(" or ".join(orders.routes(verdict, trial)), 300)
     words = ORDERS[order].format(
         call=named(call), alternatives=routes, pause=PAUSES[min(attempt, len(PAUSES)) - 1]
     )  # fmt: skip
-    if order in (policy.NOT_YOURS, policy.HAND_OVER):
+    if order in (orders.NOT_YOURS, orders.HAND_OVER):
         return words
     if verdict.remedy and verdict.state != UNVERIFIED:  # it is for what was found, and nothing was
         remedy = quoted(verdict.remedy, 600).rstrip()
         remedy += "" if remedy.endswith((".", "!", "?")) else "."
-        met = order == policy.GUARDED
+        met = order == orders.GUARDED
         words = f"{remedy} Do not make the call again as it was." if met else f"{remedy} Then {words}"
-    if routes and order != policy.OTHER_ROUTE:
+    if routes and order != orders.OTHER_ROUTE:
         words += f" Or use {routes} instead."
     return words
 

@@ -10,21 +10,17 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError, UsageError
 from truecall_py.core.record import record
 from truecall_py.core.types import DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, ToolCall
 from truecall_py.judging.engine import Moment
-from truecall_py.ledger import open_calls as standing
-from truecall_py.ledger import pending_calls as unsettled
+from truecall_py.ledger import open_calls, pending_calls
 from truecall_py.ledger.events import PENDING, worst
 from truecall_py.ledger.store import ENDED, REQUESTED, SELECT, SETTLED, Event, Kept, LedgerError
-from truecall_py.operations import lookup as lookups
-from truecall_py.operations import precedence as weighing
-from truecall_py.operations import settle as settling
-from truecall_py.operations import view as operations
+from truecall_py.operations import lookup, precedence, settle, view
 from truecall_py.operations.steps import of_call
-from truecall_py.trust import store as trust
+from truecall_py.trust import store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,8 +91,8 @@ class Result:
 def work(ledger: Ledger) -> list[Item]:
     """Everything that stands open, the oldest first. Raises LedgerError."""
     found = []
-    for each in operations.every(ledger):
-        if each.state in operations.OPEN:
+    for each in view.every(ledger):
+        if each.state in view.OPEN:
             last = each.last
             said = str(each.receipt["found"]) if each.receipt else ""
             ended = ledger.find(last.session, last.call, ENDED)
@@ -104,7 +100,7 @@ def work(ledger: Ledger) -> list[Item]:
                               each.since, each, ended, said))  # fmt: skip
     known = {(each.session, each.call) for each in found}
     for event in map(Kept, ledger.query(UNSETTLED)):
-        told = [row for row in event.data.get("verdicts", ()) if not row.get("operation") and standing.opened(row)]
+        told = [row for row in event.data.get("verdicts", ()) if not row.get("operation") and open_calls.opened(row)]
         if told and (event.session, event.call) not in known:
             found.append(Item(f"{event.session} {event.call}", event.session, event.call, event.tool,
                               ", ".join(str(row.get("contract", "")) for row in told), event.state, event.at, None,
@@ -122,8 +118,8 @@ def looked(item: Item, state: str) -> float:
 
 def place(item: Item, state: str) -> str:
     """Where the call is kept until the thing is settled."""
-    root = unsettled.FOLDER if item.operation is None else unsettled.OPERATIONS
-    return unsettled.place(state, item.session, item.call, root)
+    root = pending_calls.FOLDER if item.operation is None else pending_calls.OPERATIONS
+    return pending_calls.place(state, item.session, item.call, root)
 
 
 def rounds(ledger: Ledger, state: str, items: Sequence[Item]) -> Iterator[Result]:
@@ -143,20 +139,20 @@ def rounds(ledger: Ledger, state: str, items: Sequence[Item]) -> Iterator[Result
 
 def look(ledger: Ledger, state: str, item: Item) -> Result:
     """One look at one thing. Raises LedgerError."""
-    kept = unsettled.find(state, item.session, item.call)  # with its answer, as long as the turn goes on
+    kept = pending_calls.find(state, item.session, item.call)  # with its answer, as long as the turn goes on
     if item.operation is not None and (kept is None or item.ended is None):
-        kept = unsettled.find(state, item.session, item.call, unsettled.OPERATIONS)
+        kept = pending_calls.find(state, item.session, item.call, pending_calls.OPERATIONS)
     if kept is None:
         return unkept(ledger, item)
     touch(place(item, state))
     try:
         folder = folder_of(ledger, item, kept.call)
-        found = trust.sources(folder, state, places.user_file(), None)
+        found = store.sources(folder, state, paths.user_file(), None)
         if item.operation is not None and item.ended is None:
             made = by_source(ledger, item, kept.guarded(), found, folder)
         else:
             made = by_gate(ledger, state, item, kept, found, folder)
-        whole = of_call(found, ledger, ledger.session(item.session, settling.MANY), item.call)
+        whole = of_call(found, ledger, ledger.session(item.session, settle.MANY), item.call)
         return Result(made.item, made.state, made.found, made.why, tuple(words for _, words in whole))
     except LedgerError:
         raise
@@ -189,29 +185,27 @@ def folder_of(ledger: Ledger, item: Item, call: ToolCall) -> str:
     return str(told or (asked.data.get("cwd") if asked else None) or call.cwd or "/")
 
 
-def by_source(
-    ledger: Ledger, item: Item, call: ToolCall, found: Sequence[Source], folder: str
-) -> Result:
+def by_source(ledger: Ledger, item: Item, call: ToolCall, found: Sequence[Source], folder: str) -> Result:
     """Asks the source of an operation of whose call no end was told: the call may still run, so that nothing is
     written of its end. Raises LedgerError."""
     assert item.operation is not None
     why = f"no trusted contract {item.contract} is about it any more"
     for contract in receipts_of(found, call, item.contract):
         moment = Moment(time.monotonic() + LOOK, time.time(), folder)
-        why = lookups.look(ledger, ledger.key(), contract, call, moment, "reconcile")
+        why = lookup.look(ledger, ledger.key(), contract, call, moment, "reconcile")
     return as_it_is(ledger, item, why)
 
 
 def by_gate(
-    ledger: Ledger, state: str, item: Item, kept: unsettled.Kept, found: Sequence[Source], folder: str
+    ledger: Ledger, state: str, item: Item, kept: pending_calls.Kept, found: Sequence[Source], folder: str
 ) -> Result:
     """Judges a call again as the gate at the stop does, and writes down what is settled. Raises LedgerError."""
     assert item.ended is not None
     call = kept.call
-    judge = settling.Judge(found, state, folder, time.monotonic() + LOOK)
-    if not settling.named(found, call):
+    judge = settle.Judge(found, state, folder, time.monotonic() + LOOK)
+    if not settle.named(found, call):
         return Result(item, item.state, item.found, f"no trusted contract {item.contract} is about it any more")
-    now = unsettled.Kept(settling.changed(call, background=False), kept.at)
+    now = pending_calls.Kept(settle.changed(call, background=False), kept.at)
     if call.background and any(each.state != VERIFIED for each in judge.judge(now)):
         return Result(item, item.state, item.found, "it was sent to the background, and may still run")
     rows = judge.settle(item.ended, now)
@@ -227,11 +221,11 @@ def said(rows: Sequence[dict[str, Any]]) -> str:
 
 def as_it_is(ledger: Ledger, item: Item, why: str) -> Result:
     """An operation as the ledger knows it now. Raises LedgerError."""
-    now = operations.named(ledger, item.name)
+    now = view.named(ledger, item.name)
     if now is None:
         return Result(item, REFUTED, "it was given up", "")
     found = str(now.receipt["found"]) if now.receipt else ""
-    return Result(item, now.state, found, why if now.state in operations.OPEN and why != found else "")
+    return Result(item, now.state, found, why if now.state in view.OPEN and why != found else "")
 
 
 def named(ledger: Ledger, call: str) -> list[Item]:
@@ -273,15 +267,15 @@ def dropped(ledger: Ledger, item: Item) -> Operation | None:
     before, attempts = item.operation.state, item.operation.attempts
 
     def write() -> Operation | None:
-        now = operations.named(ledger, item.name)
+        now = view.named(ledger, item.name)
         if now is not None and now.state in HELD and now.state != before:
             return now
-        ledger.insert(weighing.dropped(attempts, "person"))
+        ledger.insert(precedence.dropped(attempts, "person"))
         return None
 
     held: Operation | None = ledger.changed(write)
     if held is None:
-        weighing.release(ledger, attempts)
+        precedence.release(ledger, attempts)
     return held
 
 
@@ -289,16 +283,19 @@ def asked(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, str]:
     """What the source of an operation says of it now, and "", or None and why it cannot be asked. Raises LedgerError,
     and TruecallError for contracts that cannot be read."""
     assert item.operation is not None
-    every = [unsettled.find(state, each.session, each.call, unsettled.OPERATIONS) for each in item.operation.attempts]
+    every = [
+        pending_calls.find(state, each.session, each.call, pending_calls.OPERATIONS)
+        for each in item.operation.attempts
+    ]
     kept = next((each for each in reversed(every) if each is not None), None)
     if kept is None:
         return None, "its call is not kept, so that nobody can look it up"
     call, folder = kept.guarded(), folder_of(ledger, item, kept.call)
-    found = trust.sources(folder, state, places.user_file(), None)
+    found = store.sources(folder, state, paths.user_file(), None)
     why = f"no trusted contract {item.contract} is about it any more"
     for contract in receipts_of(found, call, item.contract):
         moment = Moment(time.monotonic() + LOOK, time.time(), folder)
-        for told in lookups.answers(ledger, ledger.key(), contract, call, moment, "reconcile"):
+        for told in lookup.answers(ledger, ledger.key(), contract, call, moment, "reconcile"):
             if told.receipt is not None and told.receipt.get("operation") == item.name:
                 return told, ""
             why = told.found
@@ -307,4 +304,4 @@ def asked(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, str]:
 
 def receipts_of(found: Sequence[Source], call: ToolCall, contract: str) -> list[Contract]:
     """The trusted contracts of that id which settle a call by receipt."""
-    return [each for each in settling.named(found, call) if each.id == contract and "receipt" in each.plain]
+    return [each for each in settle.named(found, call) if each.id == contract and "receipt" in each.plain]

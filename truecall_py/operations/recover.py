@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.hashing import sha256
 from truecall_py.core.record import record
@@ -19,7 +19,7 @@ from truecall_py.operations.intents import Intent, event_of, intents, settled_by
 from truecall_py.operations.settle import named
 from truecall_py.operations.view import INTENT, UNTOLD, digest, fold
 from truecall_py.stop.claims import names
-from truecall_py.trust import store as trust
+from truecall_py.trust import store
 from truecall_py.world.snapshots import entries
 
 TYPE_CHECKING = False
@@ -123,7 +123,7 @@ def of_folder(one: Kept, state: str, sources: dict[str, list[Source]]) -> list[C
     folder = one.folder or one.call.cwd or "/"
     if folder not in sources:
         try:
-            sources[folder] = trust.sources(folder, state, places.user_file(), None)
+            sources[folder] = store.sources(folder, state, paths.user_file(), None)
         except TruecallError:
             sources[folder] = []
     return settled_by_receipt(named(sources[folder], one.call))

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import time
 
-from truecall_py.clients import call_outcomes as fates
+from truecall_py.clients import call_outcomes
 from truecall_py.contracts.model import Contract
 from truecall_py.core.errors import TrustError
 from truecall_py.core.types import FAILURE, LIE, REFUTED, SUCCESS, UNKNOWN, UNVERIFIED, VERIFIED, Correction, ToolCall
 from truecall_py.judging.engine import Moment
 from truecall_py.judging.judge import applies, concluded, snapshot_of, verdicts
 from truecall_py.judging.recorder import mark
-from truecall_py.ledger import pending_calls as unsettled
+from truecall_py.ledger import pending_calls
 from truecall_py.ledger.events import PENDING, as_data, contract_of, filed, worst
 from truecall_py.ledger.pending_calls import Kept
 from truecall_py.ledger.store import ENDED, JUDGED, SETTLED, Event, Ledger, LedgerError
@@ -104,7 +104,7 @@ class Judge:
         if state == VERIFIED or over(event, state, rows):
             self.write(event, state, "stop", rows)
         if state == VERIFIED:
-            unsettled.forget(self.state, event.session, event.call)
+            pending_calls.forget(self.state, event.session, event.call)
         return rows
 
     def write(self, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> bool:
@@ -126,7 +126,7 @@ class Judge:
         state = worst([row["state"] for row in rows]) or UNVERIFIED
         first = self.write(event, state, by, rows)
         if state == VERIFIED:
-            unsettled.forget(self.state, event.session, event.call)
+            pending_calls.forget(self.state, event.session, event.call)
         if not first:
             return None
         told = concluded(call, made).correction
@@ -176,12 +176,12 @@ def told_of(
     """What is to be told of background work that has ended by the answer of `call`, or by what stands in the
     transcript at `path` since it was looked at."""
     tasks: dict[str, int | None] = harness.finished(call) if hasattr(harness, "finished") else {}
-    since = unsettled.mark(state, call.session)
-    notified, upto = ({}, 0) if since is None else fates.notified(path, since, World(ends=ends))
+    since = pending_calls.mark(state, call.session)
+    notified, upto = ({}, 0) if since is None else call_outcomes.notified(path, since, World(ends=ends))
     made: list[Correction] = []
     if not tasks and not notified:
         if since is not None:
-            unsettled.set_mark(state, call.session, upto)
+            pending_calls.set_mark(state, call.session, upto)
         return made
     try:
         judge = Judge(found, state, folder, ends)
@@ -190,17 +190,17 @@ def told_of(
             task, fate = event.data.get("background"), notified.get(event.call)
             if task in tasks:
                 code = tasks[task]
-                fate = fates.Fate(UNKNOWN if code is None else SUCCESS if code == 0 else FAILURE, code)
-            kept = unsettled.find(state, call.session, event.call)
+                fate = call_outcomes.Fate(UNKNOWN if code is None else SUCCESS if code == 0 else FAILURE, code)
+            kept = pending_calls.find(state, call.session, event.call)
             if fate is None or kept is None:
                 continue
             correction = judge.ended(event, kept, fate, f"call {call.call_id}")
             made += [correction] if correction is not None else []
         if since is not None:
             more = pending(judge.ledger.session(call.session, MANY))
-            unsettled.set_mark(state, call.session, upto if more else None)
+            pending_calls.set_mark(state, call.session, upto if more else None)
             if not more and pending(judge.ledger.session(call.session, MANY)):
-                unsettled.set_mark(state, call.session, 0)  # begun in this moment, when there was a mark still
+                pending_calls.set_mark(state, call.session, 0)  # begun in this moment, when there was a mark still
     except LedgerError:
         return made  # told of at the call itself
     return made

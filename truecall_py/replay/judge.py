@@ -13,7 +13,7 @@ from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import DEADLINE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome
 from truecall_py.guards.barrier import ALLOWED
-from truecall_py.judging import polling as looks
+from truecall_py.judging import polling
 from truecall_py.judging.engine import applications, claim, guarding, inside
 from truecall_py.world.bounded_regex import Interrupted
 from truecall_py.world.world import World
@@ -149,7 +149,7 @@ def outcomes(contract: Contract, made: Made, facts: Facts) -> tuple[Outcome, ...
     found = [
         judged(CheckSpec(item["check"], item["params"]), made.call, facts, trouble)
         for item in contract.plain["post"]
-        if facts.file is None or looks.about(item, facts.file, contract)
+        if facts.file is None or polling.about(item, facts.file, contract)
     ]
     if "receipt" in contract.plain:
         found.append(Outcome("receipt", THEN, receipt(contract.plain["receipt"], facts), THEN, "harness"))
@@ -188,7 +188,7 @@ def judged(spec: CheckSpec, call: ToolCall, facts: Facts, trouble: str) -> Outco
     if payload_only(spec):
         if trouble:
             return Outcome(spec.name, UNVERIFIED, expected(spec, facts), trouble, "harness")
-        return looks.evaluate(spec, call, facts)
+        return polling.evaluate(spec, call, facts)
     if spec.name not in COMBINATORS:
         return Outcome(spec.name, THEN, expected(spec, facts), THEN, "harness")
     every = [judged(each, call, facts, trouble) for each in held(spec)]
@@ -209,7 +209,7 @@ def expected(spec: CheckSpec, facts: Facts) -> str:
         return spec.name
     try:
         check = module(spec.name)
-        return str(check.expect(looks.asked(check, spec.params, facts)))
+        return str(check.expect(polling.asked(check, spec.params, facts)))
     except (Unverified, KeyError, ImportError, TypeError, ValueError):
         return f"{spec.name} holds"
 

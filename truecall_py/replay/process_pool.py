@@ -9,9 +9,9 @@ import signal
 import sys
 from tempfile import SpooledTemporaryFile
 
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.record import record
-from truecall_py.hook import crash_report as bugs
+from truecall_py.hook import crash_report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def serve(conn: Connection, work: Work, foreign: Sequence[Connection]) -> None:
 
 def blame(error: Exception) -> str:
     """A bug, in the words for the person; its report is written."""
-    path = bugs.write(error, places.state())
+    path = crash_report.write(error, paths.state())
     return f"a bug of truecall's own ({type(error).__name__})" + (f"; a report is in {path}" if path else "")
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 from truecall_py.core.record import record
 from truecall_py.core.types import VERIFIED
-from truecall_py.ledger import open_calls as standing
+from truecall_py.ledger import open_calls
 from truecall_py.ledger.store import ENDED, SETTLED
 from truecall_py.reporting import calls
 
@@ -122,7 +122,7 @@ def opened(call: Call) -> bool:
     """Whether a call stood open when it ended, as the gate at the stop understands it: refuted, not finished, or in
     doubt through the tool or the world, and not in observe mode only."""
     rows = [row for event in call.events if event.event == ENDED for row in event.data.get("verdicts") or ()]
-    return any(isinstance(row, dict) and standing.opened(row) for row in rows)
+    return any(isinstance(row, dict) and open_calls.opened(row) for row in rows)
 
 
 class Waits:

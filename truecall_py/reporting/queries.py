@@ -187,12 +187,12 @@ def left(ledger: Ledger, before: float) -> int:
 
 def unsettled_of(ledger: Ledger) -> set[str]:
     """The sessions that tell of an operation of which nobody knows yet whether it is done."""
-    from truecall_py.operations import view as operations
+    from truecall_py.operations import view
 
     found: set[str] = set()
-    for each in operations.every(ledger):
-        if each.state in operations.OPEN:
-            found |= {told.session for told in operations.told_of(ledger, each.identity)}
+    for each in view.every(ledger):
+        if each.state in view.OPEN:
+            found |= {told.session for told in view.told_of(ledger, each.identity)}
     return found
 
 
@@ -201,24 +201,22 @@ def beside(
 ) -> None:  # fmt: skip
     """Forgets what lies beside the ledger of `sessions`, and of others since `before`, but for those `staying`: calls
     that stood open, looks before a call, marks of sessions and of calls, and notices."""
-    from truecall_py.ledger import pending_calls as unsettled
-    from truecall_py.ledger import session_marks as marks
-    from truecall_py.ledger import unrecorded_calls as missed
+    from truecall_py.ledger import pending_calls, session_marks, unrecorded_calls
     from truecall_py.world import snapshots
 
-    for folder in (unsettled.FOLDER, unsettled.OPERATIONS, snapshots.FOLDER):
+    for folder in (pending_calls.FOLDER, pending_calls.OPERATIONS, snapshots.FOLDER):
         root = os.path.join(state, folder)
         gone, kept = ({snapshots.word(session) for session in names} for names in (sessions, staying))
         for name in snapshots.entries(root):
             path = os.path.join(root, name)
-            if os.path.islink(path) or (folder == unsettled.OPERATIONS and name in kept):
+            if os.path.islink(path) or (folder == pending_calls.OPERATIONS and name in kept):
                 continue  # nobody's session, or one of which something is to be looked up
             snapshots.clear_session(path, float("inf") if name in gone else before)
             try:
                 os.rmdir(path)
             except OSError:
                 continue  # something is in it
-    for folder in (marks.FOLDER, missed.FOLDER, "notices"):
+    for folder in (session_marks.FOLDER, unrecorded_calls.FOLDER, "notices"):
         for name in snapshots.entries(os.path.join(state, folder)):
             path = os.path.join(state, folder, name)
             when = snapshots.changed(path)

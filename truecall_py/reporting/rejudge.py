@@ -8,17 +8,17 @@ import time
 
 from truecall_py.clients import module
 from truecall_py.clients.payload import unanswered
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import PayloadError, TruecallError, Unverified
 from truecall_py.core.fast_json import Refused, loads
 from truecall_py.core.secret_patterns import MASK
 from truecall_py.core.types import ABSENT, DEADLINE, UNKNOWN, VERIFIED, ToolCall, Verdict
-from truecall_py.guards import barrier as guarding
-from truecall_py.judging import judge as judging
-from truecall_py.ledger import events as memory
+from truecall_py.guards import barrier
+from truecall_py.judging import judge
+from truecall_py.ledger import events
 from truecall_py.ledger.store import REFUSED
 from truecall_py.reporting.calls import Call
-from truecall_py.trust import store as trust
+from truecall_py.trust import store
 from truecall_py.world import snapshots
 
 TYPE_CHECKING = False
@@ -40,8 +40,8 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
     if not call.cwd:
         raise Unverified("the ledger was not told of its request, and so knows no folder for it", "harness")
     try:
-        sources = trust.sources(call.cwd, state, places.user_file(), None)
-        contracts = [each for each in judging.named(sources, again) if each.id in wanted]
+        sources = store.sources(call.cwd, state, paths.user_file(), None)
+        contracts = [each for each in judge.named(sources, again) if each.id in wanted]
     except TruecallError as error:
         raise Unverified(f"its contracts cannot be read: {error.what}", "contract") from None
     if not contracts:
@@ -49,9 +49,9 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
         raise Unverified(f"{some} is not among the contracts that are trusted for {call.cwd} now", "contract")
     if call.state == REFUSED:
         ends, session = time.monotonic() + DEADLINE, call.cwd
-        return list(guarding.judged(contracts, unanswered(again, "PreToolUse"), ends, session).verdicts)
+        return list(barrier.judged(contracts, unanswered(again, "PreToolUse"), ends, session).verdicts)
     before = snapshots.find(state, call.session, call.call)
-    found = judging.verdicts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
+    found = judge.verdicts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
     if not found:
         raise Unverified("its contracts do not apply to what the ledger kept of it", "harness")
     return found
@@ -74,7 +74,7 @@ def rebuilt(call: Call, key: bytes) -> ToolCall:
             found = module(call.harness).parse(payload)
         except PayloadError:
             continue
-        if found is not None and memory.identity(found, key) == call.identity:
+        if found is not None and events.identity(found, key) == call.identity:
             plain = found.__dict__
             return ToolCall(**{**plain, "result": ABSENT, "text": None, "reported": call.reported or UNKNOWN,
                                "exit_code": call.data.get("exit_code"), "transcript": None})  # fmt: skip

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from truecall_py.clients.registration import BOM, COMMENTS, FLAT, Registration, by_hand, entry, words
 from truecall_py.core.record import record
-from truecall_py.setup import jsonc as settings
-from truecall_py.setup import settings_rules as validity
+from truecall_py.setup import jsonc, settings_rules
 from truecall_py.setup.jsonc import Document, Node, SettingsError
 from truecall_py.setup.settings_rules import HANDS
 
@@ -107,7 +106,7 @@ def kind(node: Node) -> str:
 
 def cautions(doc: Document, about: Registration, harness: str) -> list[str]:
     """What is in the text that a person should know."""
-    found = validity.cautions(doc, about)
+    found = settings_rules.cautions(doc, about)
     for path, value in about.off:
         node: Node | None = doc.root
         for key in path.split("."):
@@ -120,7 +119,7 @@ def cautions(doc: Document, about: Registration, harness: str) -> list[str]:
         for group in event.node.members:
             for handler in handlers(about, group.node):
                 if by_hand(command_of(about, handler), harness):
-                    where = settings.place(doc.text, handler.start)
+                    where = jsonc.place(doc.text, handler.start)
                     found.append(f"{where} registers truecall by hand, too: take that entry out, or it judges twice")
     return found
 
@@ -130,7 +129,7 @@ def merged(text: str, about: Registration, commands: dict[str, str], pieces: tup
     entries of ours elsewhere are taken out. `pieces` are those of the install before. Raises SettingsError."""
     doc = Document(text)
     check(doc, about)
-    validity.refuse(doc, about)
+    settings_rules.refuse(doc, about)
     kept: dict[str, Found] = {}
     for found in ours(doc, about):
         if found.alone and found.event in commands:
@@ -146,19 +145,19 @@ def merged(text: str, about: Registration, commands: dict[str, str], pieces: tup
         mine = [found for found in ours(doc, about) if found.event == event]
         if hooks is None:
             whole = {name: [entry(about, commands[name], name)] for name in commands}
-            done, piece = settings.added(doc, doc.root, "hooks", whole)
+            done, piece = jsonc.added(doc, doc.root, "hooks", whole)
             created += ["hooks", *(f"hooks/{name}" for name in commands)]
         elif listed is None:
-            done, piece = settings.added(doc, hooks, event, [value])
+            done, piece = jsonc.added(doc, hooks, event, [value])
             created.append(f"hooks/{event}")
         elif not mine:
-            done, piece = settings.added(doc, listed, "", value)
+            done, piece = jsonc.added(doc, listed, "", value)
         else:
             node = listed.members[mine[0].group].node
             if node.plain() == value:
                 continue
             before = doc.text[node.start : node.end]
-            done = settings.replaced(doc, node, value)
+            done = jsonc.replaced(doc, node, value)
             after = done[node.start : len(done) - (len(doc.text) - node.end)]
             pieces = tuple(old.replace(before, after) for old in pieces)
             doc = Document(done)
@@ -175,10 +174,10 @@ def taken(doc: Document, about: Registration, found: Found) -> str:
     listed = hooks.get(found.event)
     assert listed is not None
     if found.alone:
-        return settings.removed(doc, listed, found.group)
+        return jsonc.removed(doc, listed, found.group)
     inside = listed.members[found.group].node.get("hooks")
     assert inside is not None
-    return settings.removed(doc, inside, found.handler)
+    return jsonc.removed(doc, inside, found.handler)
 
 
 def cleaned(text: str, about: Registration, created: tuple[str, ...] | None, pieces: tuple[str, ...]) -> str:
@@ -194,7 +193,7 @@ def cleaned(text: str, about: Registration, created: tuple[str, ...] | None, pie
         node = around.get(key) if around is not None and around.kind == "object" else None
         bare = node is not None and not node.members and not doc.comments_in(node.start, node.end)
         if around is not None and bare and (created is None or name in created):
-            doc = Document(settings.removed(doc, around, around.index(key)))
+            doc = Document(jsonc.removed(doc, around, around.index(key)))
     exact = text
     for piece in reversed(pieces):
         if not piece or exact.count(piece) != 1:

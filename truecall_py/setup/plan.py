@@ -7,16 +7,14 @@ import sys
 
 from truecall_py import clients
 from truecall_py.clients import registration
-from truecall_py.clients.codex import hook as codex
+from truecall_py.clients.codex import hook
 from truecall_py.clients.registration import FLAT, GROUPS, MARK, PLUGIN, SCRIPT, Registration
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.core.hashing import sha256
 from truecall_py.core.record import record
-from truecall_py.setup import backups, codex_trust
+from truecall_py.setup import backups, codex_trust, hook_entries, jsonc
 from truecall_py.setup import file_changes as changes
-from truecall_py.setup import hook_entries as entries
-from truecall_py.setup import jsonc as settings
 from truecall_py.setup.backups import Record
 from truecall_py.setup.file_changes import Change, ChangeError, Seen
 from truecall_py.setup.jsonc import Document, SettingsError
@@ -48,7 +46,7 @@ class Job:
         return {event: self.command(event) for event in self.about.events}
 
     def command(self, event: str) -> str:
-        return registration.line(self.harness, event, sys.executable, places.launcher(), self.state)
+        return registration.line(self.harness, event, sys.executable, paths.launcher(), self.state)
 
     @property
     def other(self) -> str:
@@ -92,14 +90,14 @@ def place(about: Registration, scope: str, project: str) -> str:
 
 def ready(job: Job) -> None:
     """Raises UsageError where the command line could never run."""
-    for what, path in (("interpreter", sys.executable), ("launcher", places.launcher()), ("state folder", job.state)):
+    for what, path in (("interpreter", sys.executable), ("launcher", paths.launcher()), ("state folder", job.state)):
         if not path.startswith("/") or any(ord(letter) < 32 or "\ud7ff" < letter < "\ue000" for letter in path):
             raise UsageError(f"the path of the {what} cannot be registered: {path!r}", do="move it to a plain path")
         if job.about.expands and "$" in path:
             raise UsageError(f"{job.about.client} takes the $ in the {what}'s path for a variable", path, "move it")
-    if not os.access(places.launcher(), os.X_OK):
+    if not os.access(paths.launcher(), os.X_OK):
         what = "the launcher cannot be run, and a client would take that for an empty answer"
-        raise UsageError(what, places.launcher(), f"chmod +x {places.launcher()}, or install truecall again")
+        raise UsageError(what, paths.launcher(), f"chmod +x {paths.launcher()}, or install truecall again")
 
 
 def text_of(seen: Seen) -> str:
@@ -112,7 +110,7 @@ def text_of(seen: Seen) -> str:
 def refused(error: SettingsError, seen: Seen, fragment: str) -> ChangeError:
     """The error of a file that is left as it is, with what to paste."""
     text = (seen.data or b"").decode("utf-8", "replace")
-    where = f"{seen.path}:{settings.place(text, error.offset)}" if error.offset >= 0 else seen.path
+    where = f"{seen.path}:{jsonc.place(text, error.offset)}" if error.offset >= 0 else seen.path
     paste = "The file is as it was. What belongs into it:\n\n" + fragment.rstrip("\n") if fragment else ""
     return ChangeError(error.what, where, f"{error.do}. {paste}".strip(". ") if error.do else paste)
 
@@ -137,7 +135,7 @@ def install(job: Job) -> Plan:
     notes = notes_on(job, change)
     both = registers(job, job.other)
     back = f"take it back there with `truecall uninstall {job.harness} --{PROJECT if job.scope == USER else USER}`"
-    if job.harness == codex.NAME:
+    if job.harness == hook.NAME:
         if both:
             what = f"truecall is registered in {job.other} already, and Codex would run both"
             raise ChangeError(what, seen.path, f"{back}, or leave it at that")
@@ -153,8 +151,8 @@ def install(job: Job) -> Plan:
 def notes_on(job: Job, change: Change) -> list[str]:
     notes = []
     if job.about.form in (GROUPS, FLAT):
-        notes = entries.cautions(Document((change.data or b"").decode()), job.about, job.harness)
-    if any("/.cache/" in path for path in (sys.executable, places.launcher())):
+        notes = hook_entries.cautions(Document((change.data or b"").decode()), job.about, job.harness)
+    if any("/.cache/" in path for path in (sys.executable, paths.launcher())):
         notes.append("this truecall runs from a cache folder; once that is cleaned, the client finds no hook, and "
                      "says nothing: install truecall for good, and run this again from there")  # fmt: skip
     if job.scope == PROJECT:
@@ -185,7 +183,7 @@ def registers(job: Job, path: str) -> bool:
         text = text_of(seen)
         if job.about.form in (SCRIPT, PLUGIN):
             return bool(own_lines(text)) or MARK in text
-        return bool(entries.ours(Document(text), job.about))
+        return bool(hook_entries.ours(Document(text), job.about))
     except (ChangeError, SettingsError):
         return False
 
@@ -199,8 +197,8 @@ def merged(job: Job, seen: Seen) -> Change:
         new = Record(seen.target, None, (sha256(text.encode()),), (), created)
         return Change(seen, text.encode(), new, seen.target)
     text = text_of(seen)
-    had = old if old is not None and entries.ours(Document(text), job.about) else None
-    result = entries.merged(text, job.about, job.commands, had.pieces if had else ())
+    had = old if old is not None and hook_entries.ours(Document(text), job.about) else None
+    result = hook_entries.merged(text, job.about, job.commands, had.pieces if had else ())
     data = result.text.encode()
     created = tuple(dict.fromkeys((*(had.created if had else ()), *result.created)))
     base, after = without(job, seen, had), history(had, seen, data)
@@ -221,9 +219,9 @@ def without(job: Job, seen: Seen, old: Record | None) -> bytes | None:
     if seen.data is None:
         return None
     text = text_of(seen)
-    if not entries.ours(Document(text), job.about):
+    if not hook_entries.ours(Document(text), job.about):
         return seen.data
-    left = entries.cleaned(text, job.about, old.created if old else None, old.pieces if old else ())
+    left = hook_entries.cleaned(text, job.about, old.created if old else None, old.pieces if old else ())
     doc = Document(left)
     made = old.before is None if old is not None else job.about.form == FLAT
     kept = {key: value for key, value in doc.root.plain().items() if key not in job.about.adds}
@@ -347,6 +345,6 @@ def uninstall(job: Job) -> Plan:
     except SettingsError as error:
         raise refused(error, seen, "") from None
     change = Change(seen, left, None, seen.target)
-    found = [change, distrusted(job, change)] if job.harness == codex.NAME else [change]
+    found = [change, distrusted(job, change)] if job.harness == hook.NAME else [change]
     done = tuple(each.name for each in found if idle(each))
     return Plan(tuple(each for each in found if not idle(each)), tuple(notes), done)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from truecall_py.setup import plan as installs
+from truecall_py.setup import plan
 from truecall_py.setup.plan import USER
 
 SCHEMA = "truecall.schema.json"
@@ -89,15 +89,15 @@ def kinds(folder: str) -> list[str]:
     for kind, names in KINDS.items():
         if any(os.path.lexists(os.path.join(folder, name)) for name in names):
             found.append(kind)
-    return found + [GIT] * bool(installs.repository(folder))
+    return found + [GIT] * bool(plan.repository(folder))
 
 
 def clients(folder: str) -> dict[str, str]:
     """The harnesses that are here, and by what they are known."""
     found = {}
-    for name, module in installs.registered().items():
+    for name, module in plan.registered().items():
         about = module.REGISTRATION
-        own = installs.place(about, USER, folder).removesuffix(about.user).rstrip("/")
+        own = plan.place(about, USER, folder).removesuffix(about.user).rstrip("/")
         program = shutil.which(PROGRAMS[name])
         mark = next((mark for mark in MARKS[name] if os.path.lexists(os.path.join(folder, mark))), "")
         why = program or (own if os.path.isdir(own) else "") or mark

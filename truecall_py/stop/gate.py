@@ -11,15 +11,13 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py.clients import call_outcomes as fates
+from truecall_py.clients import call_outcomes
 from truecall_py.clients.call_outcomes import RUNNING, Fate
 from truecall_py.core.errors import TrustError
 from truecall_py.core.types import FAILURE, UNKNOWN, UNVERIFIED, VERIFIED
 from truecall_py.judging.judge import concluded
 from truecall_py.judging.recorder import Remembering
-from truecall_py.ledger import open_calls as standing
-from truecall_py.ledger import pending_calls as unsettled
-from truecall_py.ledger import unrecorded_calls as missed
+from truecall_py.ledger import open_calls, pending_calls, unrecorded_calls
 from truecall_py.ledger.cooldowns import route_of
 from truecall_py.ledger.events import PENDING, RESTS, Memory
 from truecall_py.ledger.open_calls import Open
@@ -62,32 +60,32 @@ class Gate(Judge):
 
     def miss(self, event: Event) -> None:
         """Writes down, as that event, that the ledger could not take down every call, so that this turn tells it."""
-        marks = missed.marks(self.state, self.stop.session, self.stop.agent)
+        marks = unrecorded_calls.marks(self.state, self.stop.session, self.stop.agent)
         if not marks:
             return
-        if missed.of(marks, (each.call for each in self.events if each.event == ENDED)):
+        if unrecorded_calls.of(marks, (each.call for each in self.events if each.event == ENDED)):
             self.ledger.add(event)
             self.read()
-        missed.forget(marks)
+        unrecorded_calls.forget(marks)
 
     def read(self) -> None:
         stop = self.stop
         self.stops = self.ledger.stops(stop.session)
-        self.told = standing.told_before(self.stops, stop)
-        self.now = standing.told_before([each for each in self.stops if each.turn == stop.turn], stop)
+        self.told = open_calls.told_before(self.stops, stop)
+        self.now = open_calls.told_before([each for each in self.stops if each.turn == stop.turn], stop)
         self.events = self.ledger.session(stop.session, MANY)
         self.whole = len(self.events) < MANY
         if not self.whole:
             self.events = [*self.older(), *self.events]
-        self.mine = standing.answered(self.events, self.stops, stop)
-        self.turn = {each.id for each in standing.of_turn(self.mine, self.stops, stop)}
+        self.mine = open_calls.answered(self.events, self.stops, stop)
+        self.turn = {each.id for each in open_calls.of_turn(self.mine, self.stops, stop)}
 
     def older(self) -> list[Event]:
         """The events of calls that may stand open and were made before the last MANY events."""
         first, session = self.events[0].id, self.stop.session
-        floor = standing.last(self.stops, self.stop)
+        floor = open_calls.last(self.stops, self.stop)
         calls = {each.call for each in self.ledger.refuted(session, first, OLDER) if each.id > floor}
-        calls |= set(unsettled.calls(self.state, session))
+        calls |= set(pending_calls.calls(self.state, session))
         found = [each for call in calls for each in self.ledger.of(session, call) if each.id < first]
         return sorted(found, key=lambda each: each.id)
 
@@ -100,15 +98,15 @@ class Gate(Judge):
 
     def learn(self) -> list[Open]:
         """Finds out how calls ended of whose end no hook was told; what nobody can tell stands open."""
-        floor = standing.last(self.stops, self.stop)
-        endless = [each for each in standing.endless(self.mine) if each.id in self.turn or each.id > floor]
+        floor = open_calls.last(self.stops, self.stop)
+        endless = [each for each in open_calls.endless(self.mine) if each.id in self.turn or each.id > floor]
         if not endless:
             return []
-        told = fates.fates(self.stop.transcript, [each.call for each in endless], World(ends=self.ends))
+        told = call_outcomes.fates(self.stop.transcript, [each.call for each in endless], World(ends=self.ends))
         lost, ended = [], False
         for event in endless:
             fate = told.get(event.call)
-            kept = unsettled.either(self.state, self.stop.session, event.call)
+            kept = pending_calls.either(self.state, self.stop.session, event.call)
             about = self.about(event, kept)
             if fate is not None and fate.never and meant(self.events, event.call):
                 never_made(self.ledger, event)
@@ -124,7 +122,7 @@ class Gate(Judge):
                 lost += unknown(event, about, NO_END)
             elif fate is None and event.data.get("untold"):
                 lost += unknown(event, about, f"{NO_END}, and the transcript does not say it")
-            elif fate is None and not fates.readable(self.stop.transcript):
+            elif fate is None and not call_outcomes.readable(self.stop.transcript):
                 lost += unknown(event, about, f"{NO_END}, and no transcript could be read")
             # else: it was refused or failed, and that was told; or Claude Code's user denied it.
         if ended:
@@ -156,11 +154,11 @@ class Gate(Judge):
         """New verdicts on the calls that stand open, by call; what is settled now is written down."""
         fresh: dict[str, list[dict[str, Any]]] = {}
         over = {each.call: each for each in self.events if each.event == JUDGED}
-        found = standing.standing(self.events, self.mine, {})
+        found = open_calls.standing(self.events, self.mine, {})
         opened = [each for each in found if each.state == PENDING or self.counts(each)]
         notified = self.notified() if any(each.state == PENDING for each in opened) else {}
         for event in {each.event.call: each.event for each in opened}.values():
-            kept, waits = unsettled.either(self.state, self.stop.session, event.call), event.state == PENDING
+            kept, waits = pending_calls.either(self.state, self.stop.session, event.call), event.state == PENDING
             fate = notified.get(event.call)
             by_source = any(row.get("operation") for row in event.data.get("verdicts", ()))
             if waits and event.call not in over and fate is None and not (by_source or self.over(event)):
@@ -180,7 +178,7 @@ class Gate(Judge):
 
     def notified(self) -> dict[str, Fate]:
         """How work in the background ended, as far as the transcript says."""
-        return fates.notified(self.stop.transcript, 1, World(ends=self.ends))[0]
+        return call_outcomes.notified(self.stop.transcript, 1, World(ends=self.ends))[0]
 
     def over(self, event: Event) -> bool:
         """Whether a background task has ended, as far as the stop tells."""
@@ -206,12 +204,12 @@ class Gate(Judge):
 
     def opened(self, lost: Sequence[Open]) -> list[Open]:
         """What stands open and is to be told, with what is known of each for the order that it gets."""
-        found = [*standing.standing(self.events, self.mine, self.again()), *lost]
+        found = [*open_calls.standing(self.events, self.mine, self.again()), *lost]
         marked = os.path.exists(os.path.join(self.state, RESTS))
         rests = Memory(self.ledger, self.stop.session, self.policy()).resting() if marked else {}
         return [
             Open(each.event, awake(each.row, rests), each.state, each.event.call not in self.blind,
-                 standing.overtaken(each.event, self.events), route_of(each.row) in rests,
+                 open_calls.overtaken(each.event, self.events), route_of(each.row) in rests,
                  each.event.id not in self.turn)
             for each in found if self.counts(each)
         ]  # fmt: skip
@@ -220,12 +218,12 @@ class Gate(Judge):
         """The verdicts of what is judged at the stop, and what is wrong with contract files."""
         events = self.ledger.session(self.stop.session, MANY)  # with what was settled only now
         whole = events if self.whole and not self.lost() else None
-        mine = standing.delegated(events, self.stop)
+        mine = open_calls.delegated(events, self.stop)
         begun = widened(self.ledger, events, {each.call for each in mine})
         return at_stop(self.found, self.stop, whole, mine, self.ends, begun)
 
     def doubts(self) -> list[Open]:
-        return standing.doubts([each for each in self.mine if each.id in self.turn])
+        return open_calls.doubts([each for each in self.mine if each.id in self.turn])
 
 
 def awake(row: dict[str, Any], rests: Container[str]) -> dict[str, Any]:

@@ -10,8 +10,7 @@ import os
 import time
 
 from truecall_py.core.types import REFUTED
-from truecall_py.ledger import open_calls as standing
-from truecall_py.ledger import pending_calls as unsettled
+from truecall_py.ledger import open_calls, pending_calls
 from truecall_py.ledger.events import as_data, sealed
 from truecall_py.ledger.notices_shown import mark, told_before
 from truecall_py.ledger.open_calls import Open
@@ -19,7 +18,7 @@ from truecall_py.ledger.session_marks import LedgerLost
 from truecall_py.ledger.store import STOP, Event, LedgerError
 from truecall_py.messages import stop as stop_words
 from truecall_py.stop.gate import Gate, at_stop
-from truecall_py.trust import store as trust
+from truecall_py.trust import store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def reply(
     if not stop.session:
         return nameless(harness, stop, found, ends, notices)
     try:
-        kept = unsettled.names(state, stop.session)
+        kept = pending_calls.names(state, stop.session)
         gate = Gate(harness, stop, found, state, folder, ends)
         opened = gate.opened(gate.learn())
         judged, wrong = gate.claims()
@@ -56,7 +55,7 @@ def reply(
         return forgetful(harness, stop, found, state, ends, error, notices)
     holding = [each for each in judged if each.mode != "observe" and held_for(each)]
     new = [each for each in opened if each.key not in gate.told]
-    before = standing.held_before(gate.stops, stop)
+    before = open_calls.held_before(gate.stops, stop)
     hold = not stop.active and bool(new or any((each.contract, each.state) not in before for each in holding))
     if hold:  # where the ledger could not take down that it held, a mark did
         what = sealed([[each.key for each in new], [each.contract for each in holding]], gate.ledger.key())
@@ -66,7 +65,7 @@ def reply(
     else:
         remember(gate, hold, opened, judged)
     if not hold and not stop.agent and (stop.active or not opened):
-        unsettled.end(state, stop.session, kept, gate.staying(), time.time())
+        pending_calls.end(state, stop.session, kept, gate.staying(), time.time())
     notices += tuple(stop_words.damaged(why) for why in wrong)
     if hold:
         return answer(harness, stop, stop_words.held(opened, holding), notices + told(judged, holding))
@@ -77,7 +76,7 @@ def reply(
 
 def held_for(verdict: Verdict) -> bool:
     """Whether what was found at the stop is the agent's to mend."""
-    return verdict.state == REFUTED or verdict.cause in standing.OF_THE_WORLD
+    return verdict.state == REFUTED or verdict.cause in open_calls.OF_THE_WORLD
 
 
 def held_once(state: str, stop: Stop, what: str = "") -> bool:
@@ -94,7 +93,7 @@ def unjudged(stop: Stop, found: Sequence[Source], state: str) -> tuple[str, ...]
     """What the person is told, once a session, of contract files by which nothing was judged: nobody trusted them."""
     return tuple(
         stop_words.untrusted(source.path, source.why) for source in found
-        if source.status == trust.UNTRUSTED and stop.session and not stop.agent
+        if source.status == store.UNTRUSTED and stop.session and not stop.agent
         and not told_before(state, stop.session, source.path, "untrusted at the stop")
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ import os
 
 from truecall_py.core.errors import Unverified
 from truecall_py.core.fast_json import Refused, dumps, loads
-from truecall_py.world import run_program as process
+from truecall_py.world import run_program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def ask(
     # -I keeps a planted module of the working folder out, and PYTHON* variables; -B leaves no traces there.
     argv = [python, "-I", "-B", lane]
     until = time.monotonic() + seconds if ends is None else ends
-    finished = process.run(argv, {}, folder(job), sent, seconds, until, LIMIT)
+    finished = run_program.run(argv, {}, folder(job), sent, seconds, until, LIMIT)
     return answer(job, interpreter, finished)
 
 

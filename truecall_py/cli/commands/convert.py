@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from truecall_py.authoring import convert as ancestor
-from truecall_py.cli import payload_files as payloads
+from truecall_py.cli import payload_files
 from truecall_py.core.redaction import harmless
 
 
@@ -23,7 +23,7 @@ def convert(file: str) -> int:
 
     Exit codes: 0 everything was converted, 1 something was left out, 2 wrong usage, or a file of another kind.
     """
-    found = ancestor.converted(payloads.read(file, "file of contracts"), file)
+    found = ancestor.converted(payload_files.read(file, "file of contracts"), file)
     click.echo(found.text, nl=False)
     for note in found.notes:
         click.echo(f"{'left out' if note.lost else 'note'}: {harmless(f'{note.where}: {note.words}')}", err=True)

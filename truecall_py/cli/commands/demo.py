@@ -17,9 +17,8 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.text import Text
 
-from truecall_py.core import paths as places
-from truecall_py.trust.pin import compile_file
-from truecall_py.trust.pin import trust as store
+from truecall_py.core import paths
+from truecall_py.trust.pin import compile_file, trust
 
 CONTRACTS = """\
 version: 1
@@ -73,7 +72,7 @@ def call_tool(folder: str) -> str:
 def hook(folder: str, answer: str, number: int) -> tuple[dict[str, Any] | None, float]:
     """The hook's answer, through the very command that a harness registers, and its milliseconds."""
     env = {**os.environ, "CLAUDE_PROJECT_DIR": folder, "TRUECALL_PYTHON": sys.executable}
-    argv = ["/bin/sh", places.launcher(), "claude-code", "PostToolUse", "--state", os.path.join(folder, ".state")]
+    argv = ["/bin/sh", paths.launcher(), "claude-code", "PostToolUse", "--state", os.path.join(folder, ".state")]
     began = time.monotonic()
     done = subprocess.run(  # noqa: S603 - our own launcher, found beside the package
         argv, cwd=folder, env=env, input=json.dumps(payload(folder, answer, number)), capture_output=True, text=True,
@@ -109,7 +108,7 @@ def played(console: Console, folder: str) -> int:
     path = os.path.join(folder, "truecall.yaml")
     with open(path, "w", encoding="utf-8") as file:
         file.write(CONTRACTS)
-    store(compile_file(path), os.path.join(folder, ".state"))
+    trust(compile_file(path), os.path.join(folder, ".state"))
     os.rmdir(os.path.join(folder, "notes"))  # as it was before the first try
 
     first = call_tool(folder)

@@ -17,28 +17,23 @@ import click
 
 from truecall_py.cli.commands.lint import NEARLY
 from truecall_py.clients.registration import quoted
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.redaction import harmless
 from truecall_py.core.timestamps import local
-from truecall_py.doctor import activity as traces
-from truecall_py.doctor import contracts as enforcement
-from truecall_py.doctor import environment as surroundings
-from truecall_py.doctor import registration_faults as diagnosis
-from truecall_py.doctor import registrations as inventory
-from truecall_py.doctor import self_test as canary
+from truecall_py.doctor import activity, contracts, environment, registration_faults, registrations, self_test
 from truecall_py.doctor.environment import Surroundings
 from truecall_py.doctor.registrations import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler
-from truecall_py.hook import pause as switch
+from truecall_py.hook import pause
 from truecall_py.reporting.text import width
-from truecall_py.setup import plan as installs
+from truecall_py.setup import plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-HARNESSES = installs.registered()
+HARNESSES = plan.registered()
 PATIENCE = 30.0  # seconds for one canary, where the client's own time-out is not less
 SLOW = 5.0
 
@@ -62,7 +57,7 @@ def doctor(harness: str | None, form: str, state: str | None) -> None:
     names = [harness] if harness else list(HARNESSES)
     findings = list(diagnosed(names, harness is None, state))
     if form == "json":
-        click.echo(diagnosis.as_json(findings))
+        click.echo(registration_faults.as_json(findings))
     else:
         as_text(findings)
     if any(finding.level == ERROR for finding in findings):
@@ -71,13 +66,13 @@ def doctor(harness: str | None, form: str, state: str | None) -> None:
 
 def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Finding]:
     folder = os.getcwd()
-    found = inventory.taken(names, folder, places.state())
-    yield from diagnosis.absent(names, found, every, folder)
-    yield from diagnosis.drafts(names, folder)
+    found = registrations.taken(names, folder, paths.state())
+    yield from registration_faults.absent(names, found, every, folder)
+    yield from registration_faults.drafts(names, folder)
     for name in names:
-        around = surroundings.of(name, folder, os.environ)
+        around = environment.of(name, folder, os.environ)
         yield from (finding for finding in found.findings if finding.group == name)
-        yield from diagnosis.of_harness(name, found, folder, around.env)
+        yield from registration_faults.of_harness(name, found, folder, around.env)
         asked: set[str] = set()
         off = dict(switched_off(name, found.handlers))
         yield from off.values()
@@ -86,44 +81,48 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
                 yield (answer := proven(handler, around))
                 if answer.level in (OK, WARNING) and not around.withheld and once(handler, asked):
                     yield judged(handler, around)
-    yield from diagnosis.across(found, folder)
+    yield from registration_faults.across(found, folder)
     states = list(dict.fromkeys(state_of(handler) for handler in found.handlers))
-    used = os.path.abspath(state) if state else (states or [places.state()])[0]
+    used = os.path.abspath(state) if state else (states or [paths.state()])[0]
     for other in states:
         if other != used:
             what = f"some registered commands look for trust in {other}, others in {used}"
             yield Finding(WARNING, "contracts", what, other, "truecall install HARNESS again, for each of them")
-    here = places.state()
+    here = paths.state()
     if here != used and not state:
         what = f"the registered commands look for trust in {used}, and `truecall trust` here writes to {here}"
         yield Finding(WARNING, "contracts", what, used, f"truecall trust --state '{used}'")
-    yield from enforcement.found(folder, used, NEARLY)
+    yield from contracts.found(folder, used, NEARLY)
     clients = {each.harness: hasattr(HARNESSES[each.harness], "BEFORE") for each in found.handlers}
-    yield from enforcement.unguarded(folder, used, clients)
-    yield from traces.found(dict.fromkeys(handler.harness for handler in found.handlers), folder, used)
+    yield from contracts.unguarded(folder, used, clients)
+    yield from activity.found(dict.fromkeys(handler.harness for handler in found.handlers), folder, used)
 
 
 def state_of(handler: Handler) -> str:
-    return handler.option("--state") or places.state()
+    return handler.option("--state") or paths.state()
 
 
 def switched_off(name: str, handlers: Iterable[Handler]) -> Iterator[tuple[str, Finding]]:
     """(state folder, what to say of it) where a person switched off what is registered with this client."""
     for state in dict.fromkeys(state_of(each) for each in handlers if each.harness == name):
-        ends = switch.until(state, time.time())
+        ends = pause.until(state, time.time())
         if ends is not None:
-            more = "" if state == places.state() else f" --state {quoted(state)}"
+            more = "" if state == paths.state() else f" --state {quoted(state)}"
             what = f"truecall is switched off until {local(ends)}: no call is judged, and nothing can be proven"
-            yield state, Finding(ERROR, name, what, switch.path(state), f"truecall on{more}, then truecall doctor")
+            yield state, Finding(ERROR, name, what, pause.path(state), f"truecall on{more}, then truecall doctor")
 
 
 def once(handler: Handler, asked: set[str]) -> bool:
     """Whether the engine behind this command is still to be proven, which one event after success is enough for."""
-    successes = [event for event in HARNESSES[handler.harness].HANDLED if event not in canary.FAILED]
-    before = handler.event == canary.before(handler.harness)
+    successes = [event for event in HARNESSES[handler.harness].HANDLED if event not in self_test.FAILED]
+    before = handler.event == self_test.before(handler.harness)
     line = " ".join(word for word in [handler.root, handler.python, *handler.words]
                     if word != handler.event or before)  # fmt: skip
-    if (handler.event not in successes and not before) or line in asked or inventory.unproven(handler, os.getcwd()):
+    if (
+        (handler.event not in successes and not before)
+        or line in asked
+        or registrations.unproven(handler, os.getcwd())
+    ):
         return False
     asked.add(line)
     return True
@@ -134,35 +133,37 @@ def proven(handler: Handler, around: Surroundings) -> Finding:
     name, event = handler.harness, handler.event
     if event not in (*HARNESSES[name].HANDLED, *HARNESSES[name].REGISTRATION.events):
         return Finding(WARNING, name, f"{event} is an event that truecall does not judge", handler.where,
-                       diagnosis.mending(handler))  # fmt: skip
-    if why := inventory.unproven(handler, os.getcwd()):
+                       registration_faults.mending(handler))  # fmt: skip
+    if why := registrations.unproven(handler, os.getcwd()):
         what = f"{event} was not proven: a project's file holds the command, and {why}"
-        return Finding(WARNING, name, what, handler.where, f"look at it, then: {diagnosis.mending(handler)}")
+        return Finding(
+            WARNING, name, what, handler.where, f"look at it, then: {registration_faults.mending(handler)}"
+        )
     if around.withheld:
         what = f"{event} was not proven: what a project's file has loaded into every hook is not run here"
         return Finding(WARNING, name, f"{what} ({', '.join(around.withheld)})", handler.where,
                        "look at it, and take it out if it is not yours")  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as made:
         folder = os.path.realpath(made)
-        canary.lay(folder)
-        told = canary.payload(name, event, folder)
+        self_test.lay(folder)
+        told = self_test.payload(name, event, folder)
         began = time.monotonic()
         try:
             code, out, err = asked_of(handler, handler.run, told, folder, around)
         except subprocess.TimeoutExpired as late:
             why = f"no answer to the canary of {event} within {late.timeout:g} s: the client goes on in silence"
-            return Finding(ERROR, name, why, handler.where, diagnosis.mending(handler))
+            return Finding(ERROR, name, why, handler.where, registration_faults.mending(handler))
         except (OSError, ValueError) as error:
             why = f"no shell could be started with the command: {error}"
-            return Finding(ERROR, name, why, handler.where, diagnosis.mending(handler))
+            return Finding(ERROR, name, why, handler.where, registration_faults.mending(handler))
         took = time.monotonic() - began
-    wrong = canary.trouble(name, event, told, code, out, err)
+    wrong = self_test.trouble(name, event, told, code, out, err)
     if wrong:
-        do = diagnosis.mending(handler)
+        do = registration_faults.mending(handler)
         if handler.option("--contracts") and not out:
             what = f"the canary of {event} cannot prove a command that names its own --contracts"
             return Finding(WARNING, name, what, handler.where, do)
-        through = f" (through {surroundings.PREFIX}={around.prefix})" if around.prefix else ""
+        through = f" (through {environment.PREFIX}={around.prefix})" if around.prefix else ""
         return Finding(ERROR, name, f"{event}: {wrong}{through}", handler.where, do)
     if took > SLOW:
         return Finding(WARNING, name, f"{event} answered the canary, but only after {took:.1f} s", handler.where)
@@ -174,39 +175,40 @@ def judged(handler: Handler, around: Surroundings) -> Finding:
     """Runs the line of ours with a trusted contract that the canary breaks, then with what keeps it: whether the
     engine and a check work, and the answer is right. At the event before a call: whether it looks."""
     name, event = handler.harness, handler.event
-    do = f"install truecall's package again (a part of it may be missing), then: {diagnosis.mending(handler)}"
+    then = registration_faults.mending(handler)
+    do = f"install truecall's package again (a part of it may be missing), then: {then}"
     with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as made:
         folder = os.path.realpath(made)
         try:
-            path, state = canary.prove(folder)
-            line = canary.extended(handler.command, path, state)
+            path, state = self_test.prove(folder)
+            line = self_test.extended(handler.command, path, state)
             if not line:
                 what = f"{event}: that contracts are judged was not proven, since the line is more than our command"
                 return Finding(NOTE, name, what, handler.where)
-            told = canary.payload(name, event, folder)
+            told = self_test.payload(name, event, folder)
             broken = asked_of(handler, line, told, folder, around)
-            if event == canary.before(name):
-                return looked(handler, canary.looked(state), broken)
-            with open(os.path.join(folder, canary.EFFECT), "x", encoding="utf-8"):
+            if event == self_test.before(name):
+                return looked(handler, self_test.looked(state), broken)
+            with open(os.path.join(folder, self_test.EFFECT), "x", encoding="utf-8"):
                 kept = asked_of(handler, line, told, folder, around)
         except subprocess.TimeoutExpired as late:
             what = f"{event}: no contract was judged within {late.timeout:g} s"
             return Finding(ERROR, name, what, handler.where, do)
         except (TruecallError, ImportError, OSError, ValueError) as error:
             return Finding(ERROR, name, f"{event}: no contract can be judged: {error}", handler.where, do)
-    if wrong := canary.trouble(name, event, told, *broken, canary.REFUTED):
+    if wrong := self_test.trouble(name, event, told, *broken, self_test.REFUTED):
         return Finding(ERROR, name, f"{event}, where a contract is broken: {wrong}", handler.where, do)
-    if wrong := canary.silent(kept[0], kept[1]):
+    if wrong := self_test.silent(kept[0], kept[1]):
         return Finding(ERROR, name, f"{event}, where a contract is kept: {wrong}", handler.where, do)
     return Finding(OK, name, f"{event} told of a contract that was broken, and kept silent on one that was kept")
 
 
 def looked(handler: Handler, kept: bool, answer: tuple[int, bytes, bytes]) -> Finding:
     """What is to be said of the look before a call, by what it kept and what it answered."""
-    wrong = canary.silent(answer[0], answer[1]) or ("" if kept else "what it saw was not kept")
+    wrong = self_test.silent(answer[0], answer[1]) or ("" if kept else "what it saw was not kept")
     if wrong:
         what = f"{handler.event}: {wrong}, so what changed in a call cannot be told"
-        return Finding(ERROR, handler.harness, what, handler.where, diagnosis.mending(handler))
+        return Finding(ERROR, handler.harness, what, handler.where, registration_faults.mending(handler))
     return Finding(OK, handler.harness, f"{handler.event} looked before the canary, and kept what it saw")
 
 
@@ -215,11 +217,11 @@ def asked_of(
 ) -> tuple[int, bytes, bytes]:
     """(exit code, output, errors) of a line of this handler, started as its client would. Raises TimeoutExpired,
     OSError, ValueError."""
-    env = canary.environment(handler.harness, folder, around.env)
+    env = self_test.environment(handler.harness, folder, around.env)
     if handler.scope == PLUGIN_SCOPE:
         env["CLAUDE_PLUGIN_ROOT"] = handler.root
     data = json.dumps(told).encode()
-    return played(surroundings.line(line, around.prefix), folder, env, data, patience(handler))
+    return played(environment.line(line, around.prefix), folder, env, data, patience(handler))
 
 
 def patience(handler: Handler) -> float:

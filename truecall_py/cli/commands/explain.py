@@ -7,7 +7,7 @@ import time
 
 import click
 
-from truecall_py.cli import payload_files as payloads
+from truecall_py.cli import payload_files
 from truecall_py.clients import NAMES
 from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import Contract, guards, guards_only
@@ -34,7 +34,7 @@ NO_CALL = (
 @click.option("--harness", type=click.Choice(NAMES), help="Who sent the payload; recognised if left out.")
 def explain(payload: str, contracts: str | None, harness: str | None) -> None:
     """Shows how PAYLOAD (a file, or - for standard input) was understood, and what applies to it."""
-    call = payloads.call(payload, harness)
+    call = payload_files.call(payload, harness)
     if call is None:
         click.echo(NO_CALL)
         return
@@ -42,7 +42,7 @@ def explain(payload: str, contracts: str | None, harness: str | None) -> None:
     world = World(call.start_cwd)
     for name in SHOWN:
         click.echo(f"  {name:<10} {fact(name, call, world)}")
-    for source in payloads.sources(contracts):
+    for source in payload_files.sources(contracts):
         click.echo(f"\n{source.path}")
         named = {found.id for found in source.named(call)}
         for found in source.contracts():

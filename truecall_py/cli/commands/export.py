@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator
 import click
 
 from truecall_py.cli.commands.log import folder_of
-from truecall_py.core import atomic_write as atomic
+from truecall_py.core import atomic_write
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import moment
 from truecall_py.ledger.store import Ledger
-from truecall_py.reporting import calls
-from truecall_py.reporting import queries as history
+from truecall_py.reporting import calls, queries
 from truecall_py.reporting.calls import Call
 from truecall_py.reporting.export import FORMS
 from truecall_py.reporting.text import count
@@ -47,8 +46,8 @@ def export(
     if batch and form != "otel-json":
         raise UsageError("--batch is for otel-json alone", do="leave it out: the others have a line for each call")
     since_at = moment(since, time.time()) if since else 0.0
-    ledger = history.opened(folder_of(state))
-    counted = Counted(every(ledger, since_at, history.whole(ledger, session)) if ledger else ())
+    ledger = queries.opened(folder_of(state))
+    counted = Counted(every(ledger, since_at, queries.whole(ledger, session)) if ledger else ())
     pieces = (piece.encode() for piece in FORMS[form](counted, batch or 0))
     if output == "-":
         stream = sys.stdout.buffer
@@ -73,7 +72,7 @@ class Counted:
 
 def every(ledger: Ledger, since: float, session: str) -> Iterator[Call]:
     """The calls, in the order in which they began."""
-    for name, call in history.begun(ledger, since, session):
+    for name, call in queries.begun(ledger, since, session):
         yield from calls.of(ledger.of(name, call))
 
 
@@ -85,7 +84,7 @@ def write(path: str, pieces: Iterable[bytes]) -> None:
             with open(path, "wb") as file:
                 file.writelines(pieces)
         else:
-            atomic.write_pieces(path, pieces)
+            atomic_write.write_pieces(path, pieces)
     except OSError as error:
         why = f"the file cannot be written: {error.strerror or error}"
         raise UsageError(why, path, "name another with -o") from None

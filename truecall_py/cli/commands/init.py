@@ -13,12 +13,11 @@ from truecall_py.cli.commands import schema
 from truecall_py.cli.commands.install import HARNESSES, carried_out, job
 from truecall_py.cli.commands.trust import a_person, confirm, shown
 from truecall_py.contracts.model import FILE_NAME
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError, UsageError
-from truecall_py.setup import project_kind as beginnings
-from truecall_py.setup.plan import install as planned
-from truecall_py.trust.pin import canonical, compile_file
-from truecall_py.trust.pin import trust as store
+from truecall_py.setup import project_kind
+from truecall_py.setup.plan import install
+from truecall_py.trust.pin import canonical, compile_file, trust
 from truecall_py.trust.store import TRUSTED, check, source
 
 
@@ -43,9 +42,9 @@ def init(observe: bool, yes: bool, person: bool, names: tuple[str, ...], state: 
     if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("this is no terminal, so nobody can be asked", do="look at it first, then add --yes")
     folder = os.getcwd()
-    state = os.path.abspath(state) if state else places.state()
+    state = os.path.abspath(state) if state else paths.state()
     check(state)
-    kinds, here = beginnings.kinds(folder), beginnings.clients(folder)
+    kinds, here = project_kind.kinds(folder), project_kind.clients(folder)
     click.echo(f"project: {', '.join(kinds) or 'of no kind that is known'}")
     click.echo(f"clients: {', '.join(here) or 'none found'}")
     written(folder, kinds, observe)
@@ -58,14 +57,14 @@ def init(observe: bool, yes: bool, person: bool, names: tuple[str, ...], state: 
 def written(folder: str, kinds: list[str], observe: bool) -> None:
     """Writes the contract file and its schema, each only where there is none. Raises UsageError."""
     path = os.path.join(folder, FILE_NAME)
-    if not create(path, beginnings.contract_file(kinds, observe)):
+    if not create(path, project_kind.contract_file(kinds, observe)):
         click.echo(f"{FILE_NAME}: is there already, and stays as it is")
         if observe:
             click.echo("note: --observe is for a new file; in yours it is the line: mode: observe")
         return
     click.echo(f"{FILE_NAME}: written")
-    if create(os.path.join(folder, beginnings.SCHEMA), schema.text()):
-        click.echo(f"{beginnings.SCHEMA}: written, for your editor")
+    if create(os.path.join(folder, project_kind.SCHEMA), schema.text()):
+        click.echo(f"{project_kind.SCHEMA}: written, for your editor")
 
 
 def create(path: str, text: str) -> bool:
@@ -101,7 +100,7 @@ def trusted(path: str, state: str, yes: bool) -> bool:
         confirm(yes)
     except click.Abort:
         return False
-    store(compiled, state)
+    trust(compiled, state)
     click.echo(f"trusted: {path}")
     return True
 
@@ -114,7 +113,7 @@ def registered(names: tuple[str, ...], state: str, yes: bool) -> int:
         try:
             if not yes and not click.confirm(f"Register with {what.about.client} in {what.path}?", default=True):
                 continue
-            plan, _ = carried_out(what, planned, False)
+            plan, _ = carried_out(what, install, False)
         except click.Abort:
             break
         except TruecallError as error:

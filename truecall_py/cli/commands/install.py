@@ -6,10 +6,9 @@ import os
 
 import click
 
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
-from truecall_py.setup import backups
-from truecall_py.setup import file_changes as changes
+from truecall_py.setup import backups, file_changes
 from truecall_py.setup import plan as installs
 from truecall_py.setup.plan import PROJECT, USER, Job, Plan
 
@@ -24,7 +23,7 @@ def job(harness: str, user: bool, project: bool, state: str | None) -> Job:
     """What the options say. Raises UsageError."""
     if user and project:
         raise UsageError("--user and --project are two places", do="say one of them")
-    folder = os.path.abspath(state) if state else places.state()
+    folder = os.path.abspath(state) if state else paths.state()
     about = HARNESSES[harness].REGISTRATION
     return Job(harness, about, PROJECT if project else USER, os.getcwd(), folder)
 
@@ -34,11 +33,11 @@ def carried_out(what: Job, plan_of: Callable[[Job], Plan], dry: bool) -> tuple[P
     if dry:
         plan = plan_of(what)
         for change in plan.changes:
-            click.echo(changes.difference(change), nl=False)
+            click.echo(file_changes.difference(change), nl=False)
         return plan, []
     with backups.locked(what.state):
         plan = plan_of(what)
-        saved = changes.make(list(plan.changes), what.state)
+        saved = file_changes.make(list(plan.changes), what.state)
         for name in plan.forget:
             backups.drop(what.state, name)
         return plan, saved

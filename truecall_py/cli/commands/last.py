@@ -12,10 +12,7 @@ from truecall_py.core.errors import Unverified
 from truecall_py.core.timestamps import ago
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
 from truecall_py.ledger.store import REFUSED
-from truecall_py.reporting import calls
-from truecall_py.reporting import queries as history
-from truecall_py.reporting import rejudge as rejudging
-from truecall_py.reporting import text as call_report
+from truecall_py.reporting import calls, queries, rejudge, text
 from truecall_py.reporting.calls import Call
 
 ENDS = {VERIFIED: 0, REFUTED: 1, UNVERIFIED: 3}
@@ -35,17 +32,17 @@ def last(session: str, again: bool, state: str | None) -> int:
     usage; 3 the ledger cannot be read.
     """
     folder = folder_of(state)
-    ledger = history.opened(folder)
+    ledger = queries.opened(folder)
     if ledger is None:
         click.echo(EMPTY.format(state=folder))
         return 0
-    session = history.whole(ledger, session)
+    session = queries.whole(ledger, session)
     found = next((each for each in chosen(ledger, session) if stopped(each)), None)
-    held = history.held(ledger, found.events[-1].id if found else 0, session)
+    held = queries.held(ledger, found.events[-1].id if found else 0, session)
     if held is not None:
-        stop = next(each for each in history.stops(ledger, held.session) if each.event.call == held.call)
+        stop = next(each for each in queries.stops(ledger, held.session) if each.event.call == held.call)
         click.echo(f"{ago(held.at, time.time())}:")
-        call_report.stop(stop)
+        text.stop(stop)
         if found is None or found.call not in [each[0] for each in stop.opened]:
             if again:
                 click.echo("again: what is judged at the stop is judged again when the agent stops next")
@@ -56,11 +53,11 @@ def last(session: str, again: bool, state: str | None) -> int:
     every = session_of(ledger, found.session)
     found = next(each for each in every if each.call == found.call)
     click.echo(f"{ago(found.at, time.time())}:")
-    call_report.full(found, every)
+    text.full(found, every)
     if not again:
         return 0
     try:
-        verdicts = rejudging.judged(found, ledger.key(), folder)
+        verdicts = rejudge.judged(found, ledger.key(), folder)
     except Unverified as trouble:
         click.echo(f"again: it cannot be judged again, because {trouble.why}")
         return 3
@@ -75,7 +72,7 @@ def stopped(call: Call) -> bool:
 
 
 def shown(verdict: Verdict) -> None:
-    click.echo(f"again: {call_report.word(verdict.state)} {verdict.contract}  {verdict.source}")
+    click.echo(f"again: {text.word(verdict.state)} {verdict.contract}  {verdict.source}")
     for outcome in verdict.outcomes:
-        call_report.wrapped("expected", outcome.expected)
-        call_report.wrapped("because" if outcome.state == UNVERIFIED else "found", outcome.found)
+        text.wrapped("expected", outcome.expected)
+        text.wrapped("because" if outcome.state == UNVERIFIED else "found", outcome.found)

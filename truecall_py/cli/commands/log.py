@@ -12,15 +12,13 @@ from collections.abc import Iterator, Sequence
 import click
 
 from truecall_py.cli.commands.trust import a_person
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.core.glob import fits
 from truecall_py.core.timestamps import length, local, moment
 from truecall_py.core.types import DUPLICATE, HONEST_FAILURE, LANDED, LIE, NOT_LANDED
 from truecall_py.ledger.store import Event, Ledger
-from truecall_py.reporting import calls
-from truecall_py.reporting import queries as history
-from truecall_py.reporting import text as call_report
+from truecall_py.reporting import calls, queries, text
 from truecall_py.reporting.calls import Call
 
 OUTCOMES = (LIE, LANDED, HONEST_FAILURE, NOT_LANDED, DUPLICATE, "unknown")
@@ -57,23 +55,23 @@ def log(
     since_at = moment(since, now) if since else 0.0
     if prune is not None:
         a_person(person, "make truecall forget")
-    ledger = history.opened(folder)
+    ledger = queries.opened(folder)
     if prune is not None and (ledger is not None or os.path.isdir(folder)):
         forget(ledger, folder, now - length(prune), yes)
     elif ledger is None:
         click.echo("[]" if as_json else EMPTY.format(state=folder))
     elif call:
-        one(ledger, call, history.whole(ledger, session), as_json)
+        one(ledger, call, queries.whole(ledger, session), as_json)
     else:
-        session = history.whole(ledger, session)
+        session = queries.whole(ledger, session)
         found = itertools.islice(chosen(ledger, session, tool, verdict, outcome, since_at), limit)
         every = not (tool or verdict or outcome)
-        switches = history.switches(ledger, since_at) if every and not session else []
+        switches = queries.switches(ledger, since_at) if every and not session else []
         listed(found, as_json, Stops(ledger, since_at) if every else None, switches, limit)
 
 
 def folder_of(given: str | None) -> str:
-    return os.path.abspath(given) if given else places.state()
+    return os.path.abspath(given) if given else paths.state()
 
 
 def chosen(
@@ -81,7 +79,7 @@ def chosen(
     since: float = 0.0,
 ) -> Iterator[Call]:  # fmt: skip
     """The calls that fit, the newest first."""
-    for name, call in history.keys(ledger, since, session):
+    for name, call in queries.keys(ledger, since, session):
         for each in calls.of(ledger.of(name, call)):
             if tool and not fits(tool, each.tool):
                 continue
@@ -96,12 +94,12 @@ class Stops:
 
     def __init__(self, ledger: Ledger, since: float) -> None:
         self.ledger, self.since = ledger, since
-        self.left: dict[str, list[history.Stopped]] = {}
+        self.left: dict[str, list[queries.Stopped]] = {}
 
-    def before(self, call: Call) -> Iterator[history.Stopped]:
+    def before(self, call: Call) -> Iterator[queries.Stopped]:
         """Those of its session that came after the call and were not given yet."""
         if call.session not in self.left:
-            every = history.stops(self.ledger, call.session, self.since)
+            every = queries.stops(self.ledger, call.session, self.since)
             self.left[call.session] = [each for each in every if each.held]
         left = self.left[call.session]
         while left and left[0].event.id > call.events[-1].id:
@@ -115,22 +113,22 @@ def listed(
     """Calls, the newest first, and between them the stops at which the agent was held, and that truecall was switched
     off or on (text alone)."""
     if as_json:
-        click.echo(json.dumps([call_report.plain(each) for each in found], indent=2))
+        click.echo(json.dumps([text.plain(each) for each in found], indent=2))
         return
     shown, session, left = 0, None, list(switches)
     for each in found:
         while left and left[0].at > each.at:
-            call_report.switch_line(left.pop(0))
+            text.switch_line(left.pop(0))
         if each.session != session:
             session = each.session
-            head = call_report.fitting(f"session {session}  {each.harness}", call_report.width())
+            head = text.fitting(f"session {session}  {each.harness}", text.width())
             click.echo(click.style(head, bold=True))
         for stop in stops.before(each) if stops else ():
-            call_report.stop_line(stop)
-        call_report.line(each)
+            text.stop_line(stop)
+        text.line(each)
         shown += 1
     for event in left if shown < limit else ():  # no call is left out, so that these are the oldest
-        call_report.switch_line(event)
+        text.switch_line(event)
     if not shown:
         click.echo("no call fits")
 
@@ -140,7 +138,7 @@ def session_of(ledger: Ledger, session: str) -> list[Call]:
 
 
 def one(ledger: Ledger, call: str, session: str, as_json: bool) -> None:
-    found = history.named(ledger, call, session)
+    found = queries.named(ledger, call, session)
     if not found:
         raise UsageError(f"the ledger knows no call {call[:80]!r}", do="truecall log lists the newest")
     if len({name for _, name in found}) > 1:
@@ -149,9 +147,9 @@ def one(ledger: Ledger, call: str, session: str, as_json: bool) -> None:
     every = session_of(ledger, found[0][0])
     each = next(each for each in every if each.call == found[0][1])
     if as_json:
-        click.echo(json.dumps(call_report.plain(each, every), indent=2))
+        click.echo(json.dumps(text.plain(each, every), indent=2))
     else:
-        call_report.full(each, every)
+        text.full(each, every)
         if len(found) > 1:
             click.echo(f"  {len(found) - 1} older sessions have a call of this id: --session tells them apart")
 
@@ -163,11 +161,11 @@ def forget(ledger: Ledger | None, folder: str, before: float, yes: bool) -> None
             raise UsageError("this is no terminal, so nobody can be asked", do="add --yes")
         click.confirm(f"Forget every session in which nothing happened since {local(before)}?", abort=True)
     if ledger is None:
-        history.beside(folder, before)
+        queries.beside(folder, before)
         click.echo(EMPTY.format(state=folder))
         return
-    sessions, events = history.prune(ledger, before)
-    click.echo(f"forgotten: {call_report.count(sessions, 'session')}, {call_report.count(events, 'event')}")
-    if left := history.left(ledger, before):
-        count = call_report.count(left, "session")
+    sessions, events = queries.prune(ledger, before)
+    click.echo(f"forgotten: {text.count(sessions, 'session')}, {text.count(events, 'event')}")
+    if left := queries.left(ledger, before):
+        count = text.count(left, "session")
         click.echo(f"kept: {count} of an operation that is not settled; truecall reconcile lists them")

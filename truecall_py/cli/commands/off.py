@@ -15,9 +15,9 @@ from truecall_py.cli.commands.trust import a_person
 from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import length, local, spoken
-from truecall_py.hook import pause as switch
+from truecall_py.hook import pause
 from truecall_py.ledger.store import SWITCH, Event, Ledger, LedgerError
-from truecall_py.trust import store as trust
+from truecall_py.trust import store
 
 PERSON = click.option("--person", is_flag=True, help="A person is there, although an agent's environment is set.")
 STATE = click.option("--state", metavar="DIR", help="The state folder.")
@@ -37,7 +37,7 @@ def off(duration: str, person: bool, state: str | None) -> None:
     """
     a_person(person, "switch truecall off")
     seconds = length(duration)
-    if seconds > switch.LONGEST:
+    if seconds > pause.LONGEST:
         raise UsageError("that is longer than 24 hours", do="give at most 24h; it can be said again then")
     folder, now = folder_of(state), time.time()
     written(folder, json.dumps({"until": now + seconds, "since": now}).encode())
@@ -55,13 +55,13 @@ def on(person: bool, state: str | None) -> None:
     """
     a_person(person, "switch truecall on")
     folder, now = folder_of(state), time.time()
-    trust.check(folder)
-    was = switch.until(folder, now)
+    store.check(folder)
+    was = pause.until(folder, now)
     try:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(switch.path(folder))
+            os.unlink(pause.path(folder))
     except OSError as error:
-        raise LedgerError(f"it cannot be switched on: {error.strerror}", switch.path(folder), WRITABLE) from None
+        raise LedgerError(f"it cannot be switched on: {error.strerror}", pause.path(folder), WRITABLE) from None
     if was is None:
         click.echo("truecall is on, and was")
         return
@@ -71,14 +71,14 @@ def on(person: bool, state: str | None) -> None:
 
 def written(folder: str, data: bytes) -> None:
     """Writes the switch, and sees that the hook will take it for one."""
-    trust.check(folder)
-    file = switch.path(folder)
+    store.check(folder)
+    file = pause.path(folder)
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
         write_whole(file, data)
     except OSError as error:
         raise LedgerError(f"it cannot be switched off: {error.strerror}", file, WRITABLE) from None
-    if switch.until(folder, time.time()) is None:
+    if pause.until(folder, time.time()) is None:
         raise LedgerError("it was written, but the hook does not take it for a switch", file, "look at who owns it")
 
 

@@ -15,13 +15,13 @@ from truecall_py.cli.commands.trust import a_person
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import ago, length, local, spoken
 from truecall_py.core.types import DUPLICATE, REFUTED, VERIFIED
-from truecall_py.ledger import pending_calls as unsettled
+from truecall_py.ledger import pending_calls
 from truecall_py.ledger.events import PENDING
 from truecall_py.ledger.store import Ledger
 from truecall_py.operations import reconcile as reconciling
-from truecall_py.operations import recover as orphans
+from truecall_py.operations import recover
 from truecall_py.operations.reconcile import Item, Result
-from truecall_py.reporting import queries as history
+from truecall_py.reporting import queries
 from truecall_py.reporting.text import count, fitting, width, wrapped
 from truecall_py.reporting.text import word as coloured
 
@@ -56,8 +56,8 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
     folder, pause = folder_of(state), length(every)
     if give_up is not None:
         a_person(person)
-    ledger = history.opened(folder)
-    if ledger is None and next(orphans.kept(folder), None) is not None:
+    ledger = queries.opened(folder)
+    if ledger is None and next(recover.kept(folder), None) is not None:
         ledger = Ledger(folder)  # it was deleted, and what was begun is still kept beside it
     if ledger is None:
         click.echo(json.dumps(plain([], time.time())) if as_json else EMPTY.format(state=folder))
@@ -74,9 +74,9 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
 
 def begun_anew(ledger: Ledger, folder: str) -> None:
     """Takes in what is kept of calls that the ledger does not know, and tells of those that nobody can look up."""
-    left = orphans.taken_in(ledger, ledger.key(), folder, (), time.monotonic() + PATIENCE)
+    left = recover.taken_in(ledger, ledger.key(), folder, (), time.monotonic() + PATIENCE)
     if left.strange:
-        where = os.path.join(folder, unsettled.OPERATIONS)
+        where = os.path.join(folder, pending_calls.OPERATIONS)
         what = f"{count(left.strange, 'call')} that the ledger does not know and that may have begun something"
         click.echo(f"no trusted contract is about {what}: {where}", err=True)
 

@@ -8,11 +8,11 @@ import time
 
 import click
 
-from truecall_py import api as library
-from truecall_py.authoring import append_contract as appending
+from truecall_py import api
+from truecall_py.authoring import append_contract
 from truecall_py.authoring.changed_files import Window
 from truecall_py.authoring.record import Recorder
-from truecall_py.cli import payload_files as payloads
+from truecall_py.cli import payload_files
 from truecall_py.clients import NAMES
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import UsageError
@@ -43,19 +43,23 @@ def record(
 
     Exit codes: 0 printed or added, 2 wrong usage, or nothing could be derived, 3 not a payload.
     """
-    data = payloads.read(payload)
-    call = payloads.call(payload, harness) if payload != "-" else library.call_of(data, harness)
-    old = appending.existing(target) if target else None
+    data = payload_files.read(payload)
+    call = payload_files.call(payload, harness) if payload != "-" else api.call_of(data, harness)
+    old = append_contract.existing(target) if target else None
     project = os.path.dirname(os.path.abspath(target)) if target else project_of(call)
-    recorder = Recorder(data, harness, project, window(payload, call, since, before), appending.ids(old))
+    recorder = Recorder(data, harness, project, window(payload, call, since, before), append_contract.ids(old))
     found = recorder.recording(name)
     for words in found.left_out:
         click.echo(f"left out: {harmless(words)}", err=True)
     if target is None:
-        click.echo(appending.whole(found.lines), nl=False)
+        click.echo(append_contract.whole(found.lines), nl=False)
         return 0
-    new = appending.whole(found.lines).encode() if old is None else appending.added(old, found.lines, target)
-    appending.store(target, old, new)
+    new = (
+        append_contract.whole(found.lines).encode()
+        if old is None
+        else append_contract.added(old, found.lines, target)
+    )
+    append_contract.store(target, old, new)
     click.echo(f"{found.id}: added to {target}; look at it, then: truecall lint, truecall trust")
     return 0
 

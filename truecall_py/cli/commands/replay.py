@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truecall_py.cli import payload_files as payloads
+from truecall_py.cli import payload_files
 from truecall_py.cli.output import replay as replay_report
 from truecall_py.cli.output.replay import Look, Page, Plain, Sums
-from truecall_py.clients import transcripts as past
+from truecall_py.clients import transcripts
 from truecall_py.clients.transcripts import Lines, Made
 from truecall_py.core.errors import UsageError
 from truecall_py.replay.claims import Claims
@@ -52,7 +52,7 @@ def replay(transcript: tuple[str, ...], contracts: str | None, every: bool, as_j
     be verified, or not be read.
     """
     files = found(transcript)
-    sources = payloads.sources(contracts)
+    sources = payload_files.sources(contracts)
     many = len(files) > MANY
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     look = Look(as_json, many and not every, every, colour, width())
@@ -99,7 +99,7 @@ def pages(sources: Sequence[Source], look: Look, path: str) -> Iterator[Any]:
     page = Plain(path, look) if look.as_json else Page(path, look)
     lines, sums, claims = Lines(), Sums(), Claims(sources)
     try:
-        for each in past.told(path, lines):
+        for each in transcripts.told(path, lines):
             if isinstance(each, Made):
                 verdicts = replayed(each, sources)
                 sums.call(each, verdicts)

@@ -15,7 +15,7 @@ from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import moment
 from truecall_py.ledger.store import Ledger
-from truecall_py.reporting import queries as history
+from truecall_py.reporting import queries
 
 NAME = "truecall-report.html"
 
@@ -44,7 +44,7 @@ def report(since: str | None, session: str, output: str, force: bool, state: str
     if output != "-":
         output = os.path.abspath(output)
         may_write(output, force)
-    ledger = history.opened(folder)
+    ledger = queries.opened(folder)
     if ledger is None:
         click.echo(EMPTY.format(state=folder), err=True)
         return
@@ -61,9 +61,9 @@ def page(ledger: Ledger, since: float, session: str, now: float) -> str:
     from truecall_py.reporting.html import document
     from truecall_py.reporting.html.account import Account
 
-    names = history.sessions(ledger, since)
+    names = queries.sessions(ledger, since)
     if session:
-        session = history.whole(ledger, session)
+        session = queries.whole(ledger, session)
         if session not in names:
             raise UsageError(
                 f"the ledger knows no call of session {session[:80]!r}", do="truecall log lists the newest"

@@ -9,12 +9,12 @@ import os
 
 import click
 
-from truecall_py.contract_files import json_schema as grammar
+from truecall_py.contract_files import json_schema
 from truecall_py.core.errors import UsageError
 
 
 def text() -> str:
-    return json.dumps(grammar.schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(json_schema.schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 @click.command("schema")

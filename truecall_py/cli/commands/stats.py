@@ -10,10 +10,8 @@ import click
 
 from truecall_py.cli.commands.log import EMPTY, folder_of, session_of
 from truecall_py.core.timestamps import local, moment
-from truecall_py.operations import view as operations
-from truecall_py.reporting import calls
-from truecall_py.reporting import queries as history
-from truecall_py.reporting import statistics as figures
+from truecall_py.operations import view
+from truecall_py.reporting import calls, queries, statistics
 from truecall_py.reporting.text import count, fitting
 
 ROWS = 15  # of one table
@@ -32,15 +30,15 @@ def stats(since: str | None, as_json: bool, state: str | None) -> None:
     Exit codes: 0 shown (an empty ledger too), 2 wrong usage, 3 the ledger cannot be read.
     """
     folder, from_ = folder_of(state), moment(since, time.time()) if since else 0.0
-    ledger = history.opened(folder)
+    ledger = queries.opened(folder)
     if ledger is None and not as_json:
         click.echo(EMPTY.format(state=folder))
         return
-    names = history.sessions(ledger, from_) if ledger else []
-    found = figures.of([each for each in session_of(ledger, name) if each.at >= from_] for name in names if ledger)
-    begun = operations.every(ledger, from_) if ledger else []
-    off = [each for each in history.switches(ledger, from_) if each.data.get("on") is False] if ledger else []
-    plain = {**found.plain(), "operations": operations.counts(begun, time.time()), "switched_off": len(off)}
+    names = queries.sessions(ledger, from_) if ledger else []
+    found = statistics.of([each for each in session_of(ledger, name) if each.at >= from_] for name in names if ledger)
+    begun = view.every(ledger, from_) if ledger else []
+    off = [each for each in queries.switches(ledger, from_) if each.data.get("on") is False] if ledger else []
+    plain = {**found.plain(), "operations": view.counts(begun, time.time()), "switched_off": len(off)}
     if as_json:
         click.echo(json.dumps({"since": from_ or None, **plain}, indent=2))
     else:

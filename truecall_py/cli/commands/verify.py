@@ -7,7 +7,7 @@ import sys
 import click
 
 from truecall_py.api import judge
-from truecall_py.cli import payload_files as payloads
+from truecall_py.cli import payload_files
 from truecall_py.clients import NAMES
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.record import record
@@ -57,8 +57,8 @@ def verify(
     """
     from truecall_py.cli.output import verify as verify_report
 
-    names = payloads.found(payload)
-    sources = payloads.sources(contracts)
+    names = payload_files.found(payload)
+    sources = payload_files.sources(contracts)
     results = list(progress(judged(names, sources, harness), len(names), form))
     click.echo(verify_report.FORMS[form](results), nl=False, color=True)
     return exit_code(results, require_match)
@@ -67,7 +67,7 @@ def verify(
 def judged(names: Sequence[str], sources: Sequence[Source], harness: str | None) -> Iterator[Judged]:
     for name in names:
         try:
-            yield Judged(name, judge(payloads.read(name), sources, harness=harness))
+            yield Judged(name, judge(payload_files.read(name), sources, harness=harness))
         except PayloadError as error:
             yield Judged(name, None, str(error))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truecall_py.clients import apply_patch as patch
+from truecall_py.clients import apply_patch
 from truecall_py.clients.payload import absolute, asked, claim, folder_of, neutral, read, whole
 from truecall_py.clients.registration import SCRIPT, Registration, quoted
 from truecall_py.core.errors import PayloadError
@@ -66,7 +66,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     if tool == "editor":
         kinds = frozenset(("write" if creates(args) else "edit",))
     elif tool == "apply_patch":
-        kinds = patch.kinds(changed)
+        kinds = apply_patch.kinds(changed)
     shell = kind == "shell"
     told = payload.get("postToolUse")
     # One event for everything: MCP's flag is the server's own word to the model, and no claim of success.
@@ -145,7 +145,7 @@ def creates(args: dict[str, Any]) -> bool:
 
 def files(tool: str, args: dict[str, Any], cwd: str | None) -> tuple[File, ...]:
     if tool == "apply_patch":
-        return patch.files(str(args.get("input", "")), cwd)
+        return apply_patch.files(str(args.get("input", "")), cwd)
     path = args.get("path")
     if tool != "editor" or not isinstance(path, str) or not path:
         return ()

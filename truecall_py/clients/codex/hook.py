@@ -6,7 +6,7 @@ writes the exact keys and nothing else.
 
 from __future__ import annotations
 
-from truecall_py.clients import apply_patch as patch
+from truecall_py.clients import apply_patch
 from truecall_py.clients import payload as content
 from truecall_py.clients.payload import folder_of, read, unanswered
 from truecall_py.clients.registration import Registration
@@ -45,7 +45,7 @@ REGISTRATION = Registration(
 
 def kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
     if tool == "apply_patch":
-        return patch.kinds(changed)
+        return apply_patch.kinds(changed)
     if tool.startswith("mcp__"):
         return frozenset(("mcp",))
     if tool.startswith("collaboration") or tool in ("spawn_agent", "wait_agent", "send_input"):
@@ -71,7 +71,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     result, text, is_error = read(answer)
     changed: tuple[File, ...] = ()
     if tool == "apply_patch" and isinstance(args.get("command"), str):
-        changed = patch.files(args["command"], cwd)
+        changed = apply_patch.files(args["command"], cwd)
     what = kinds(tool, changed)
     transcript = payload.get("transcript_path")
     shell = "shell" in what
@@ -135,7 +135,7 @@ def inner(call: ToolCall) -> ToolCall:
     if not head.lstrip().startswith(("apply_patch <<", "applypatch <<")):
         return call
     text = f"{command[begin:end]}*** End Patch"
-    changed = patch.files(text, folder)
+    changed = apply_patch.files(text, folder)
     told = {"tool": "apply_patch", "kinds": kinds("apply_patch", changed), "files": changed, "start_cwd": folder}
     return ToolCall(**{**call.__dict__, **told, "args": neutral({"command": text}, changed)})
 

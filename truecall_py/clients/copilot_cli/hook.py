@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from truecall_py.clients import apply_patch as patch
+from truecall_py.clients import apply_patch
 from truecall_py.clients.payload import absolute, asked, blocks, claim, decoded, folder_of, moment, neutral, whole
 from truecall_py.clients.registration import FLAT, Registration
 from truecall_py.core.errors import PayloadError
@@ -80,7 +80,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     text = text if isinstance(text, str) else None
     cwd = folder_of(payload.get("cwd"))
     changed = files(tool, args, cwd)
-    kinds = patch.kinds(changed) if tool == "apply_patch" else frozenset((kind(tool, args),))
+    kinds = apply_patch.kinds(changed) if tool == "apply_patch" else frozenset((kind(tool, args),))
     shell = "shell" in kinds
     code, background = ended(text or "") if shell else (None, False)
     failed = failed or about.get("resultType", about.get("result_type")) != "success"
@@ -123,7 +123,7 @@ def kind(tool: str, args: dict[str, Any]) -> str:
 def files(tool: str, args: dict[str, Any], cwd: str | None) -> tuple[File, ...]:
     if tool == "apply_patch":
         text = next((args[name] for name in ("input", "patch") if isinstance(args.get(name), str)), "")
-        return patch.files(text, cwd)
+        return apply_patch.files(text, cwd)
     what, path = kind(tool, args), args.get("path")
     if what not in ("write", "edit") or not isinstance(path, str) or not path:
         return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truecall_py.clients import llm_parts as parts
+from truecall_py.clients import llm_parts
 from truecall_py.clients.payload import absolute, asked, claim, folder_of, moment, neutral, whole
 from truecall_py.clients.registration import COMMENTS, Registration
 from truecall_py.core.errors import PayloadError
@@ -65,7 +65,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     shell = what == "shell"
     answer = payload.get("tool_response", ABSENT)
     about: dict[str, Any] = answer if isinstance(answer, dict) else {}
-    result, text = parts.read(answer)
+    result, text = llm_parts.read(answer)
     failed = about.get("error") is not None
     background = shell and (text or "").startswith(MOVED)
     code, broken = ended(text or "", about.get("returnDisplay")) if shell and not background else (None, False)
@@ -77,7 +77,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         tool=tool,
         kinds=frozenset((what,)),
         args=neutral(args, path="file_path"),
-        files=parts.files(what, args, answer, cwd),
+        files=llm_parts.files(what, args, answer, cwd),
         result=answer if tool in KINDS and about and not mcp else result,
         text=text,
         reported=UNKNOWN if background else claim(shell, failed or broken, code),

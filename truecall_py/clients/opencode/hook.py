@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from truecall_py.clients import apply_patch as patch
+from truecall_py.clients import apply_patch
 from truecall_py.clients.payload import absolute, asked, decoded, folder_of, neutral, read
 from truecall_py.clients.registration import PLUGIN, Registration
 from truecall_py.core.errors import PayloadError
@@ -57,7 +57,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     changed = files(tool, args, meta, cwd)
     kinds = frozenset(("mcp" if mcp else KINDS.get(tool, "other"),))
     if tool == "apply_patch" and not mcp:
-        kinds = patch.kinds(changed)
+        kinds = apply_patch.kinds(changed)
     shell = "shell" in kinds
     code = meta.get("exit") if shell else None
     code = code if isinstance(code, int) and not isinstance(code, bool) else None
@@ -85,7 +85,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
 
 def files(tool: str, args: dict[str, Any], meta: dict[str, Any], cwd: str | None) -> tuple[File, ...]:
     if tool == "apply_patch":
-        return patch.files(str(args.get("patchText", "")), cwd)
+        return apply_patch.files(str(args.get("patchText", "")), cwd)
     given = args.get("filePath")
     if KINDS.get(tool) not in ("write", "edit") or not isinstance(given, str) or not given:
         return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truecall_py.clients import llm_parts as parts
+from truecall_py.clients import llm_parts
 from truecall_py.clients.payload import absolute, asked, claim, folder_of, neutral, whole
 from truecall_py.clients.registration import BOM, COMMENTS, Registration
 from truecall_py.core.errors import PayloadError
@@ -60,7 +60,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     shell = what == "shell"
     failed = event == "PostToolUseFailure"
     answer = payload.get("error" if failed else "tool_response", ABSENT)
-    result, text = parts.read(answer)
+    result, text = llm_parts.read(answer)
     background = shell and not failed and (text or "").startswith(BACKGROUND)
     code = exit_code(text or "") if shell and not background else None
     cwd = folder_of(payload.get("cwd"))
@@ -73,7 +73,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         tool=tool,
         kinds=frozenset((what,)),
         args=neutral(args, path="notebook_path" if "notebook_path" in args else "file_path"),
-        files=parts.files(what, args, answer, cwd),
+        files=llm_parts.files(what, args, answer, cwd),
         result=ABSENT if failed else answer if plain else result,
         text=text,
         reported=UNKNOWN if background or payload.get("is_interrupt") is True else claim(shell, failed, code),

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.yaml_reader import parse
 from truecall_py.contracts.matchers import DELTAS
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 from truecall_py.judging.engine import ANSWERED
 
 TYPE_CHECKING = False
@@ -87,12 +87,12 @@ def check_of_answer(subject: Subject) -> Iterator[Problem]:
 
 def granted(subject: Subject) -> set[str]:
     """The effects that the file's own contracts, and those of its packs, grant."""
-    found = [entry.get("grants") for _, entry in sites.entries(subject.document.data)]
+    found = [entry.get("grants") for _, entry in walk.entries(subject.document.data)]
     use = subject.document.data.get("use", []) if isinstance(subject.document.data, dict) else []
-    for _, name in sites.items(use, ()):
+    for _, name in walk.items(use, ()):
         try:
-            with open(os.path.join(places.contracts(), f"{name}.yaml"), "rb") as file:
-                found += [entry.get("grants") for _, entry in sites.entries(parse(file.read()).data)]
+            with open(os.path.join(paths.contracts(), f"{name}.yaml"), "rb") as file:
+                found += [entry.get("grants") for _, entry in walk.entries(parse(file.read()).data)]
         except OSError:
             continue  # told by TC213
     return {name for name in found if isinstance(name, str)}
@@ -103,7 +103,7 @@ def nobody_grants(subject: Subject) -> Iterator[Problem]:
         if "requires" not in entry:
             continue
         known = granted(subject)
-        for place, effect in sites.items(entry["requires"], (*path, "requires")):
+        for place, effect in walk.items(entry["requires"], (*path, "requires")):
             if effect not in known:
                 yield subject.find("TC320", place, f"no contract of this file or of its packs grants {effect}")
 

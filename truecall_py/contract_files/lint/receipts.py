@@ -3,7 +3,7 @@ belong to none. The same kind of functions as in `rules`; judges nothing else.""
 
 from __future__ import annotations
 
-from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.lint import walk
 from truecall_py.contracts import template
 from truecall_py.judging.engine import ANSWERED
 
@@ -53,13 +53,13 @@ def answers(
 ) -> Iterator[tuple[Path, str]]:
     """(place, name) of each template in `match` or `key` that names what only the answer to the call tells."""
     here: Path = (*path, "receipt", field) if field == "match" else (*path, field)
-    for place, text in sites.texts((receipt if field == "match" else entry).get(field), here):
+    for place, text in walk.texts((receipt if field == "match" else entry).get(field), here):
         yield from ((place, name) for name in sorted(template.names(text)) if name.partition(".")[0] in ANSWERED)
 
 
 def steps(subject: Subject) -> Iterator[Problem]:
     """The steps of an operation are contracts of the file, judged after calls."""
-    known = {str(entry.get("id")): entry for _, entry in sites.entries(subject.document.data)}
+    known = {str(entry.get("id")): entry for _, entry in walk.entries(subject.document.data)}
     for path, entry in subject.entries:
         if "by" in entry and "steps" not in entry:
             yield subject.find("TC221", (*path, "by"), "`by` tells instances of `steps` apart, and there are none",
@@ -70,7 +70,7 @@ def steps(subject: Subject) -> Iterator[Problem]:
             words = "`steps` are shown at the stop, in a contract that asks for nothing else"
             yield subject.find("TC221", (*path, "steps"), words, "write event: stop, and no tool, post or claims",
                                key=True)  # fmt: skip
-        for place, name in sites.items(entry["steps"], (*path, "steps")):
+        for place, name in walk.items(entry["steps"], (*path, "steps")):
             other = known.get(str(name))
             if other is None or other is entry or other.get("event") == "stop":
                 why = "is no contract of this file" if other is None else "is judged after no call"

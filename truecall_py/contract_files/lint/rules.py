@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 
-from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.lint.codes import problem
 from truecall_py.contract_files.lint.guards import BEFORE
 from truecall_py.contract_files.lint.receipts import SETTLING
@@ -15,7 +15,7 @@ from truecall_py.contract_files.lint.structure import near
 from truecall_py.contract_files.lint.timing import TIMING
 from truecall_py.contracts import template
 from truecall_py.contracts.facts import ROOTS
-from truecall_py.core import paths as places
+from truecall_py.core import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ class Subject:
         self.document = document
         bad = broken | document.doubtful | document.empty
         roots = {path[:length] for path in bad for length in range(len(path) + 1)}
-        self.sites: list[Site] = [site for site in sites.in_file(document.data) if site.path not in roots]
+        self.sites: list[Site] = [site for site in walk.in_file(document.data) if site.path not in roots]
         self.entries: list[tuple[Path, dict[str, Any]]] = [
-            (path, entry) for path, entry in sites.entries(document.data) if path not in roots
+            (path, entry) for path, entry in walk.entries(document.data) if path not in roots
         ]
         self.checks: list[tuple[Path, Check]] = [
             (path, check)
             for path, entry in self.entries
-            for check in sites.checks_of(entry, path)
+            for check in walk.checks_of(entry, path)
         ]
 
     def find(self, code: str, path: Path, message: str, hint: str = "", key: bool = False) -> Problem:
@@ -67,7 +67,7 @@ class Subject:
 
     def texts(self) -> Iterator[tuple[Site, Path, str]]:
         for site in self.sites:
-            for path, text in sites.texts(site.value, site.path):
+            for path, text in walk.texts(site.value, site.path):
                 yield site, path, text
 
     def parts(self) -> Iterator[tuple[Path, template.Part]]:
@@ -96,7 +96,7 @@ def template_syntax(subject: Subject) -> Iterator[Problem]:
 def template_place(subject: Subject) -> Iterator[Problem]:
     for site, path, text in subject.texts():
         if template.OPEN in text and not site.templated and site.field.name not in FREE:
-            pattern = site.field.kind in sites.EXPRESSIONS or site.field.name == "runs"
+            pattern = site.field.kind in walk.EXPRESSIONS or site.field.name == "runs"
             why = "a value of the call never becomes part of a pattern; use contains" if pattern else ""
             yield subject.find("TC202", path, f"no template is filled in in `{site.field.name}`", why)
     whole = {path for path, _ in subject.entries}
@@ -147,7 +147,7 @@ def captures(entry: dict[str, Any]) -> set[str]:
     found: set[str] = set()
     for matcher in entry.get("when", {}).values():
         given = matcher.get("runs") if isinstance(matcher, dict) else None
-        patterns = [text for _, text in sites.items(given, ()) if isinstance(text, str)]
+        patterns = [text for _, text in walk.items(given, ()) if isinstance(text, str)]
         if patterns:
             found.update(set.intersection(*(set(CAPTURE.findall(text)) for text in patterns)), ("directory",))
     return found
@@ -166,7 +166,7 @@ def match_captured(subject: Subject) -> Iterator[Problem]:
 
 
 def regex(subject: Subject) -> Iterator[Problem]:
-    for _, path, text in sites.expressions(subject.sites):
+    for _, path, text in walk.expressions(subject.sites):
         if template.OPEN not in text:
             try:
                 with warnings.catch_warnings():
@@ -182,7 +182,7 @@ def runs_pattern(subject: Subject) -> Iterator[Problem]:
             continue
         from truecall_py.shell.runs import check_pattern
 
-        for path, pattern in sites.items(site.value, site.path):
+        for path, pattern in walk.items(site.value, site.path):
             wrong = None if template.OPEN in pattern else check_pattern(pattern)
             if wrong:
                 yield subject.find("TC207", path, f"the pattern cannot be used: {wrong}")
@@ -196,7 +196,7 @@ def runs_place(subject: Subject) -> Iterator[Problem]:
 
 def same_id(subject: Subject) -> Iterator[Problem]:
     first: dict[str, Path] = {}
-    for path, entry in sites.entries(subject.document.data):
+    for path, entry in walk.entries(subject.document.data):
         name = entry.get("id")
         if not isinstance(name, str):
             continue
@@ -264,7 +264,7 @@ def shell_script(subject: Subject) -> Iterator[Problem]:
 def packs() -> list[str]:
     """The names of the shipped packs."""
     try:
-        return sorted(name[:-5] for name in os.listdir(places.contracts()) if name.endswith(".yaml"))
+        return sorted(name[:-5] for name in os.listdir(paths.contracts()) if name.endswith(".yaml"))
     except OSError:
         return []
 
@@ -274,7 +274,7 @@ def unknown_pack(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if site.field.kind != "use":
             continue
-        for path, name in sites.items(site.value, site.path):
+        for path, name in walk.items(site.value, site.path):
             if name not in known:
                 meant = near(name, known)
                 hint = f"did you mean {meant}?" if meant else f"packs: {', '.join(known) or 'none are installed'}"

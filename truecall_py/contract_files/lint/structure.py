@@ -13,7 +13,7 @@ from functools import lru_cache
 import jsonschema
 
 from truecall_py import checks
-from truecall_py.contract_files import json_schema as grammar
+from truecall_py.contract_files import json_schema
 from truecall_py.contract_files.lint.codes import problem
 from truecall_py.contract_files.yaml_reader import quoted
 
@@ -40,7 +40,7 @@ MEANT = {
 
 @lru_cache(maxsize=1)
 def validator() -> Any:
-    return jsonschema.Draft202012Validator(grammar.shared())
+    return jsonschema.Draft202012Validator(json_schema.shared())
 
 
 class Structure:
@@ -75,10 +75,10 @@ class Structure:
         self.paths.add(path)
 
     def no_value(self, path: Path, kind: str) -> None:
-        expected = grammar.ACCEPTED[kind][1] if kind in grammar.ACCEPTED else fields_of(kind) or "a value"
+        expected = json_schema.ACCEPTED[kind][1] if kind in json_schema.ACCEPTED else fields_of(kind) or "a value"
         where = self.where(path)
         beside = self.at(path[:-1])
-        if isinstance(beside, dict) and len(beside) > 1 and sibling(beside, grammar.check_names()) == path[-1]:
+        if isinstance(beside, dict) and len(beside) > 1 and sibling(beside, json_schema.check_names()) == path[-1]:
             return  # `several` says it better
         hint = "give it one, indented below its key, or remove the key" if kind else "write null for no value"
         self.add("TC017", path, f"{where} has no value; expected {expected}", hint, key=True)
@@ -182,7 +182,7 @@ class Structure:
             )
 
     def several(self, path: Path, instance: dict[str, Any]) -> None:
-        known = grammar.check_names()
+        known = json_schema.check_names()
         names = list(instance)
         if path[-1] == "from":
             self.add("TC107", path, f"`from` names {len(names)} sources: {', '.join(names)}", "keep one")
@@ -200,10 +200,10 @@ class Structure:
     def too_little(self, path: Path, schema: dict[str, Any], kind: str, instance: Any) -> None:
         if kind == "contracts":
             self.add("TC111", path, "the file has no contract and uses no pack")
-        elif instance == {} and kind not in grammar.ACCEPTED:
+        elif instance == {} and kind not in json_schema.ACCEPTED:
             self.add("TC109", path, f"{self.where(path)} asserts nothing", f"it takes {fields_of(kind)}")
         else:
-            expected = grammar.ACCEPTED[kind][1] if kind in grammar.ACCEPTED else ""
+            expected = json_schema.ACCEPTED[kind][1] if kind in json_schema.ACCEPTED else ""
             hint = f"expected {expected}; or remove the key" if expected else ""
             self.add("TC108", path, f"{self.where(path)} is empty", hint)
 
@@ -218,8 +218,8 @@ class Structure:
         self.add("TC105", path, f"{self.where(path)} cannot be {shown(found)}", hint)
 
     def form(self, path: Path, kind: str, found: str) -> None:
-        expected = grammar.ACCEPTED[kind][1]
-        if kind in grammar.NOT_TEXT:
+        expected = json_schema.ACCEPTED[kind][1]
+        if kind in json_schema.NOT_TEXT:
             self.wrong_type(path, kind, found, "")
             return
         hint = ""
@@ -231,8 +231,8 @@ class Structure:
         self.add("TC106", path, f"{self.where(path)} must be {expected}, not {shown(found)}", hint)
 
     def wrong_type(self, path: Path, kind: str, found: Any, types: Any) -> None:
-        if kind in grammar.ACCEPTED:
-            expected = grammar.ACCEPTED[kind][1]
+        if kind in json_schema.ACCEPTED:
+            expected = json_schema.ACCEPTED[kind][1]
         else:
             expected = fields_of(kind) or {"string": "text", "array": "a list", "object": "a map"}.get(types, "text")
         if kind == "argv" and path and isinstance(path[-1], int):
@@ -269,7 +269,7 @@ def near(key: Any, known: Sequence[str]) -> str | None:
 
 def fields_of(kind: str) -> str:
     """A map's keys, in words: `a map with path, type, ...`."""
-    schema = grammar.shared()
+    schema = json_schema.shared()
     found = schema if kind == schema["title"] else schema["$defs"].get(kind)
     if not found:
         return ""
@@ -315,10 +315,10 @@ def way_out(path: Path, kind: str, found: Any, expected: str) -> str:
         except ValueError:
             words = found.split()
         return f"write [{', '.join(words_quoted(words))}]"
-    if isinstance(found, str) and kind in ("check", "checks") and found in grammar.check_names():
+    if isinstance(found, str) and kind in ("check", "checks") and found in json_schema.check_names():
         return f"write {{{found}: ...}}"
     if isinstance(found, str) and kind in checks.NAMES:
-        first = next(iter(grammar.shared()["$defs"][kind]["properties"]))
+        first = next(iter(json_schema.shared()["$defs"][kind]["properties"]))
         return f"write {{{kind}: {{{first}: {quoted(found)}}}}}"
     if isinstance(found, str):
         try:

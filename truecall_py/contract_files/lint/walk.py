@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from truecall_py.checks import NAMES, module
 from truecall_py.contract_files import fields as contract_fields
-from truecall_py.contracts import matchers
-from truecall_py.contracts import model as contract
+from truecall_py.contracts import matchers, model
 from truecall_py.core.record import record
 
 TYPE_CHECKING = False
@@ -67,7 +66,7 @@ def checks_in(value: Any, path: Path) -> Iterator[Check]:
     for here, item in items(value, path):
         for name, params in item.items() if isinstance(item, dict) else ():
             below = (*here, name)
-            if name in contract.COMBINATORS:
+            if name in model.COMBINATORS:
                 yield from checks_in(params, below)
             elif name in NAMES and isinstance(params, dict):
                 yield Check(below, name, params)

@@ -7,7 +7,7 @@ import re
 import warnings
 
 from truecall_py.contract_files.formats import FORMATS
-from truecall_py.contract_files.lint import walk as sites
+from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.lint.guards import EFFECTS
 from truecall_py.contract_files.lint.redos import hazard
 from truecall_py.contract_files.lint.rules import parts, seconds
@@ -63,7 +63,7 @@ def always_true(subject: Subject) -> Iterator[Problem]:
 
 def no_exit_code(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
-        about = [name for key in ("tool", "kind") for _, name in sites.items(entry.get(key, []), path)]
+        about = [name for key in ("tool", "kind") for _, name in walk.items(entry.get(key, []), path)]
         without = [name for name in about if name != "shell" and not any(fits(name, tool) for tool in WITH_EXIT_CODE)]
         if not without:
             continue
@@ -85,7 +85,7 @@ def beyond_deadline(subject: Subject) -> Iterator[Problem]:
 
 
 def slow_pattern(subject: Subject) -> Iterator[Problem]:
-    for site, path, text in sites.expressions(subject.sites):
+    for site, path, text in walk.expressions(subject.sites):
         if hazard(text):
             yield subject.find("TC313", path, f"`{site.field.name}` may take exponential time on some texts")
 
@@ -94,7 +94,7 @@ def risky_place(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if not site.templated:
             continue
-        for path, text in sites.texts(site.value, site.path):
+        for path, text in walk.texts(site.value, site.path):
             found = parts(text)
             if not found or text.strip() == "":
                 continue
@@ -122,14 +122,14 @@ def every_command(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
         if entry.get("event") == "stop":  # judged at the stop, however many commands there were
             continue
-        if "shell" in [kind for _, kind in sites.items(entry.get("kind"), path)] and "when" not in entry:
+        if "shell" in [kind for _, kind in walk.items(entry.get("kind"), path)] and "when" not in entry:
             yield subject.find("TC316", (*path, "kind"), "without `when`, this is judged after every shell command")
 
 
 def tool_names(subject: Subject) -> Iterator[tuple[Path, str]]:
     for site in subject.sites:
         if site.owner == "contract" and site.field.name == "tool":
-            yield from sites.items(site.value, site.path)
+            yield from walk.items(site.value, site.path)
 
 
 def comma(subject: Subject) -> Iterator[Problem]:

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truecall_py.ledger.store import STOP, Event
-from truecall_py.operations import view as operations
+from truecall_py.operations import view
 from truecall_py.operations.view import Operations
 from truecall_py.reporting import calls
 from truecall_py.reporting.calls import Call
 from truecall_py.reporting.follow_ups import Sequels, Waits
-from truecall_py.reporting.html import false_claims as lies
+from truecall_py.reporting.html import false_claims
 from truecall_py.reporting.html.markup import Markup
 from truecall_py.reporting.html.timeline import Timeline
 from truecall_py.reporting.statistics import Figures
@@ -43,7 +43,7 @@ class Account:
         followed = Sequels(every)
         self.figures.session(every, followed)
         self.waits.session(every, followed)
-        self.operations += operations.of(events, self.now)
+        self.operations += view.of(events, self.now)
         self.right += sum(followed.of(each).right is not None for each in every if each.was_corrected)
         stops = [each for each in events if each.event == STOP and "held" in each.data]
         self.stops += len(stops)
@@ -67,6 +67,6 @@ class Account:
             self.calls_left += len(every)
         for call in reversed(every):
             if calls.lied(call) and len(self.lies) < LIES:
-                self.lies.append(lies.card(call, followed.of(call), places.get(call.call, "")))
+                self.lies.append(false_claims.card(call, followed.of(call), places.get(call.call, "")))
             elif calls.lied(call):
                 self.lies_left += 1

@@ -9,7 +9,7 @@ from typing import Any
 from truecall_py.core.timestamps import local, spoken
 from truecall_py.core.types import DUPLICATE, LIE, REFUTED, UNVERIFIED, VERIFIED
 from truecall_py.ledger.store import REFUSED
-from truecall_py.policy import orders as policy
+from truecall_py.policy import orders
 from truecall_py.reporting import calls
 from truecall_py.reporting.calls import Call
 from truecall_py.reporting.follow_ups import Sequel, over
@@ -21,28 +21,28 @@ WORDS = {
     REFUSED: "refused", VERIFIED: "verified", calls.RUNNING: "no end told", "none": "no contract",
 }  # fmt: skip
 ORDERS = {
-    policy.AGAIN: "to make the same call again",
-    policy.LOOK_THEN_AGAIN: "to look whether it is there, and only then again",
-    policy.SAME_KEY: "to make it again with the same key",
-    policy.NEVER_AGAIN: "not to repeat it, and to look up what happened",
-    policy.BY_REMEDY: "to follow the contract's remedy", policy.OTHER_WAY: "to take another way",
-    policy.CHECK_FIRST: "to check first, and not to repeat it",
-    policy.NOT_YOURS: "to tell the user that it could not be verified",
-    policy.NOT_FINISHED: "to wait: it is not finished", policy.LANDED_ANYWAY: "not to repeat it: it did land",
-    policy.NOTHING_NEW: "to look: nothing was changed by it", policy.OTHER_ROUTE: "to take another route",
-    policy.WAIT_AGAIN: "to wait, and then to make the same call again", policy.FIX_AGAIN: "to fix it, and then again",
-    policy.MEND_FORM: "to mend the arguments", policy.PICK: "to pick one of the candidates",
-    policy.REPLAN: "to plan anew: it is not there",
-    policy.REQUIRED: "to bring about first what it requires",
-    policy.GUARDED: "to see first that what is expected holds",
-    policy.HAND_OVER: "to stop this step and hand it to the user",
-    policy.LOOK_UP: "to look up what became of it, and not to make it again",
-    policy.ACCEPTED: "not to make it again: it is accepted and not finished",
-    policy.DONE_ALREADY: "not to make it again: its source says that it is done",
-    policy.UNDO_ONE: "not to make it again: it was done twice, and a person must undo one",
+    orders.AGAIN: "to make the same call again",
+    orders.LOOK_THEN_AGAIN: "to look whether it is there, and only then again",
+    orders.SAME_KEY: "to make it again with the same key",
+    orders.NEVER_AGAIN: "not to repeat it, and to look up what happened",
+    orders.BY_REMEDY: "to follow the contract's remedy", orders.OTHER_WAY: "to take another way",
+    orders.CHECK_FIRST: "to check first, and not to repeat it",
+    orders.NOT_YOURS: "to tell the user that it could not be verified",
+    orders.NOT_FINISHED: "to wait: it is not finished", orders.LANDED_ANYWAY: "not to repeat it: it did land",
+    orders.NOTHING_NEW: "to look: nothing was changed by it", orders.OTHER_ROUTE: "to take another route",
+    orders.WAIT_AGAIN: "to wait, and then to make the same call again", orders.FIX_AGAIN: "to fix it, and then again",
+    orders.MEND_FORM: "to mend the arguments", orders.PICK: "to pick one of the candidates",
+    orders.REPLAN: "to plan anew: it is not there",
+    orders.REQUIRED: "to bring about first what it requires",
+    orders.GUARDED: "to see first that what is expected holds",
+    orders.HAND_OVER: "to stop this step and hand it to the user",
+    orders.LOOK_UP: "to look up what became of it, and not to make it again",
+    orders.ACCEPTED: "not to make it again: it is accepted and not finished",
+    orders.DONE_ALREADY: "not to make it again: its source says that it is done",
+    orders.UNDO_ONE: "not to make it again: it was done twice, and a person must undo one",
 }  # fmt: skip
 FORMS = {
-    policy.REPLACE: "in place of the tool's output", policy.APPEND: "beside the tool's output",
+    orders.REPLACE: "in place of the tool's output", orders.APPEND: "beside the tool's output",
 }  # fmt: skip
 DONE_TWICE = "done twice"
 ARGUMENTS = 12  # of one call that are shown
@@ -104,7 +104,7 @@ def verdicts(call: Call) -> Markup:
 def verdict(each: dict[str, Any]) -> Markup:
     name = LIE if each.get("outcome") == LIE else str(each.get("state", ""))
     word = DONE_TWICE if each.get("outcome") == DUPLICATE else ""
-    observed = " (observe: the agent was not told)" if each.get("mode") == policy.OBSERVE else ""
+    observed = " (observe: the agent was not told)" if each.get("mode") == orders.OBSERVE else ""
     where = join(" in ", data(each["source"], 200)) if each.get("source") else None
     head = tag("p", badge(name, word), " ", data(each.get("contract", ""), 200), where, observed)
     return tag(
@@ -130,7 +130,7 @@ def correction(call: Call) -> Markup | None:
     said = []
     for each in [row for row in call.verdicts if row.get("order") or row.get("form")] or [call.data]:
         order, form = str(each.get("order") or ""), str(each.get("form") or "")
-        if form == policy.OBSERVE:
+        if form == orders.OBSERVE:
             said.append(text("nothing: the contract only observes"))
         elif form in FORMS:
             said.append(join(ORDERS.get(order, text(order)) if order else "that it is not done", f", {FORMS[form]}"))

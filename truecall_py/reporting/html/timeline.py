@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from truecall_py.core.timestamps import local, spoken
 from truecall_py.core.types import VERIFIED
 from truecall_py.ledger.store import REFUSED, STOP, Event
-from truecall_py.reporting import calls
-from truecall_py.reporting import follow_ups as sequels
-from truecall_py.reporting import text as call_report
+from truecall_py.reporting import calls, follow_ups, text
 from truecall_py.reporting.calls import Call
 from truecall_py.reporting.follow_ups import Sequels
 from truecall_py.reporting.html import findings, plots
@@ -35,7 +33,7 @@ class Timeline:
         self.stops = [each for each in events if each.event == STOP and "held" in each.data]
 
     def markup(self, followed: Sequels) -> Markup:
-        began, ended = self.every[0].at, max(sequels.over(each) for each in self.every)
+        began, ended = self.every[0].at, max(follow_ups.over(each) for each in self.every)
         head = tag(
             "header", tag("h3", "Session ", data(self.name, 200)),
             tag("p", self.every[0].harness or "harness not told", f", {day(began)}, ",
@@ -91,7 +89,7 @@ class Timeline:
         facts += findings.refused(each)
         if each.corrected and (told := findings.correction(each)):
             facts += fact("told", told)
-        if each.corrected or each.state == REFUSED or sequels.opened(each):
+        if each.corrected or each.state == REFUSED or follow_ups.opened(each):
             sequel = followed.of(each)
             facts += fact("then", findings.followed(each, sequel)) + fact("in the end", findings.ending(each, sequel))
         inside = tag("div", tag("dl", *facts, class_="facts"), findings.verdicts(each), class_="inside")
@@ -99,7 +97,7 @@ class Timeline:
 
     def states(self, call: Call) -> list[tuple[str, str]]:
         """(time of day, what happened) in order."""
-        told = [row for event in call.events for row in call_report.happened(event, call)]
+        told = [row for event in call.events for row in text.happened(event, call)]
         if call.state == calls.RUNNING:
             told.append(("", "no end was told: it runs, was denied, or the session ended"))
         return told
