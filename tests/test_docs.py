@@ -11,7 +11,13 @@ from truecall_py.cli import main
 from truecall_py.codegen.generate import ROOT
 from truecall_py.contract_files import loader
 
-PAGES = ["README.md", *(f"docs/{name}" for name in sorted(os.listdir(os.path.join(ROOT, "docs"))))]
+DOCS = sorted(
+    os.path.relpath(os.path.join(folder, name), ROOT)
+    for folder, _, names in os.walk(os.path.join(ROOT, "docs"))
+    for name in names
+    if name.endswith(".md")
+)
+PAGES = ["README.md", *DOCS]
 
 
 def text(page: str) -> str:

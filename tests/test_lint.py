@@ -185,8 +185,8 @@ def test_coloured_words(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_docs_are_generated() -> None:
-    """docs/lint-codes.md is exactly what the table of codes says."""
-    with open(os.path.join(HERE, os.pardir, "docs", "lint-codes.md"), encoding="utf-8") as stream:
+    """docs/reference/lint-codes.md is exactly what the table of codes says."""
+    with open(os.path.join(HERE, os.pardir, "docs", "reference", "lint-codes.md"), encoding="utf-8") as stream:
         assert stream.read() == codes.document()
 
 

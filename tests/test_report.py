@@ -434,8 +434,8 @@ def test_a_large_ledger_makes_a_page_of_bounded_size(project: Any) -> None:
 
 
 def test_the_document_names_the_limits_as_they_are() -> None:
-    """What docs/report.md says of large ledgers is what the program does."""
-    text = " ".join(read(ROOT, "docs", "report.md").split())
+    """What docs/reference/report.md says of large ledgers is what the program does."""
+    text = " ".join(read(ROOT, "docs", "reference", "report.md").split())
     assert f"at most {account.CALLS} calls, {account.OF_SESSION} of one session and {account.LIES} false claims" in text
 
 

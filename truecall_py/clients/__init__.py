@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 NAMES = ("claude-code", "codex", "gemini-cli", "qwen-code", "copilot-cli", "opencode", "cline")
 
 # Whose payload it is, by keys that nobody else sends; the first that fits. A name that is not in NAMES is known from
-# documentation, or cannot correct a call (docs/harnesses.md).
+# documentation, or cannot correct a call (docs/reference/clients.md).
 SENDERS = (
     ("Windsurf", ("agent_action_name", "tool_info")),
     ("cline", ("clineVersion", "hookName")),

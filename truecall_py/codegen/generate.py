@@ -256,7 +256,7 @@ def between(text: str, mark: str, inside: str) -> str:
 
 def files() -> dict[str, str]:
     """Every generated file: path below the repository -> text."""
-    made = {"hooks/run.sh": launcher(), "docs/lint-codes.md": codes.document()}
+    made = {"hooks/run.sh": launcher(), "docs/reference/lint-codes.md": codes.document()}
     made["hooks/hooks.json"] = plugin_hooks("claude-code")
     made["hooks/codex.json"] = plugin_hooks("codex")
     made[".claude-plugin/plugin.json"] = plugin()

@@ -28,7 +28,7 @@ PYTHON, RUN = "TRUECALL_PYTHON", 0o111
 # The largest time-out that a client was seen to count with: one above it ends every hook at once.
 LONGEST = {"claude-code": (disabled_hooks.OLD, 2147483.647), "gemini-cli": ("Gemini CLI", 2147483647),
            "qwen-code": ("Qwen Code", 2147483647)}  # fmt: skip
-# What a client tells no hook (docs/harnesses.md).
+# What a client tells no hook (docs/reference/clients.md).
 UNTOLD = {
     "codex": "Codex tells no hook of a patch that failed, of an MCP tool's error, of an apply_patch inside a shell "
     "command, and of a command that was still running: such calls are judged at the stop alone",

@@ -1,6 +1,6 @@
 """Every sentence an agent or, through a notice, a person reads. The only place where one is written.
 
-Why it sounds as it does (docs/corrections.md): a polite note made an agent retry 8 % of the time, an
+Why it sounds as it does (docs/reference/corrections.md): a polite note made an agent retry 8 % of the time, an
 imperative that names the tool and says what to do 64 %. It says where it comes from, keeps its own order
 apart from what it only relays, and never asks an agent to hide anything.
 """

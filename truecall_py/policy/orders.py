@@ -1,5 +1,5 @@
 """Which order a verdict calls for, and in which form it reaches the agent. Never words it and never changes
-a verdict. The table is the one in docs/corrections.md; what was tried before comes from the memory."""
+a verdict. The table is the one in docs/reference/corrections.md; what was tried before comes from the memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The table of everything that can be wrong with a contract file: one stable code each. `docs/lint-codes.md`
-and the rules of the SARIF report are made from it. Never looks at a file itself."""
+"""The table of lint codes: one stable code for each fault of a contract file. `docs/reference/lint-codes.md` and the
+rules of the SARIF report are generated from it. Never looks at a file itself."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def printable(text: str) -> str:
 
 
 def document() -> str:
-    """The text of docs/lint-codes.md."""
+    """The text of docs/reference/lint-codes.md."""
     lines = [
         "# Codes of `truecall lint`",
         "",
