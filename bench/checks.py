@@ -25,7 +25,7 @@ from typing import Any
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "tests")]
 
-from test_examples import Handler, build, filled, quiet  # noqa: E402
+from support.check_examples import Handler, build, filled, quiet  # noqa: E402
 
 from truecall_py import checks  # noqa: E402
 from truecall_py.trust.pin import compile_file, trust  # noqa: E402
