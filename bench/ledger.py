@@ -3,10 +3,10 @@
     python bench/ledger.py [--starts 31] [--events 1000000] [--check]
 
 Each row is a real process that does what the hook does beside its other work: opens the ledger, reads its session
-(`Memory`, what rests, where a call stands) and adds one event; the processes alternate, the figure is the median, as
-a ratio to a bare interpreter. The large ledger holds `--events` events in many sessions; the long session has 5,000.
-A stop reads more of its session, in both ledgers of the long one. `--check` ends with 1 where the large ledger, or
-the long session, costs more than 1.2 times the small one.
+(`SessionHistory`, what rests, where a call stands) and adds one event; the processes alternate, the figure is the
+median, as a ratio to a bare interpreter. The large ledger holds `--events` events in many sessions; the long session
+has 5,000. A stop reads more of its session, in both ledgers of the long one. `--check` ends with 1 where the large
+ledger, or the long session, costs more than 1.2 times the small one.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ import sys
 sys.path.append(sys.argv[1])
 from truecall_py.hook import main as hook
 from truecall_py.ledger.store import Event, Ledger
-from truecall_py.ledger.events import Memory
+from truecall_py.ledger.session_history import SessionHistory
 from truecall_py.ledger.session_marks import begun_anew
 import os, time
-memory = Memory(Ledger(sys.argv[2]), sys.argv[3], {})
+memory = SessionHistory(Ledger(sys.argv[2]), sys.argv[3], {})
 begun_anew(sys.argv[2], sys.argv[3], memory.key)
 memory.resting()
 memory.ledger.add(Event(sys.argv[3], sys.argv[4], "ended", time.time(), "claude-code", "t", "", "Bash", "i" * 32,
                         "verified", {"args": {"command": "make"}, "reported": "success"}))
 os._exit(0)
 """
-LEDGERS = ("from truecall_py.ledger.events import Memory\n", "from truecall_py.ledger.store import Event, Ledger\n",
+LEDGERS = ("from truecall_py.ledger.session_history import SessionHistory\n",
+           "from truecall_py.ledger.store import Event, Ledger\n",
            "from truecall_py.ledger.session_marks import begun_anew\n")  # fmt: skip
 WITHOUT = HOOK.split("memory = ")[0] + "os._exit(0)"
 for each in LEDGERS:

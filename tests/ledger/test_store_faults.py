@@ -15,7 +15,7 @@ from stop.test_gate import SESSION, TWO, Turn, reason, silent
 from support.project import ROOT
 
 from truecall_py.core.types import LIE, REFUTED, ToolCall, Verdict
-from truecall_py.judging.recorder import Remembering
+from truecall_py.judging.recorder import Recorder
 from truecall_py.ledger import store
 from truecall_py.ledger.store import ENDED, LOST, STOP, Event, Ledger
 
@@ -313,8 +313,8 @@ def test_what_is_found_at_the_stop_and_cannot_be_written_down_holds(project):
 def test_a_ledger_that_breaks_between_two_looks_is_no_trial(turn):
     """What was tried before cannot be told: the lie is told all the same, and the trouble is kept for the person."""
     call = ToolCall("claude-code", "PostToolUse", "mcp__notes__save_note", frozenset({"mcp"}), {}, session=SESSION, call_id="c")
-    memory = Remembering(turn.project.state, call, {})
+    recorder = Recorder(turn.project.state, call, {})
     with sqlite3.connect(path(turn.project)) as other:
         other.execute("DROP TABLE events")
     lie = Verdict("note-saved", REFUTED, LIE, (), "truecall.yaml:3")
-    assert memory.trials([lie], "success", "") == {} and memory.trouble is not None
+    assert recorder.trials([lie], "success", "") == {} and recorder.trouble is not None

@@ -14,10 +14,10 @@ from support.project import SESSION
 
 from truecall_py.clients.claude_code import hook
 from truecall_py.judging.engine import Moment
-from truecall_py.judging.recorder import Remembering
+from truecall_py.judging.recorder import Recorder
 from truecall_py.ledger import pending_calls, session_marks
 from truecall_py.ledger.store import Event, Ledger
-from truecall_py.operations import intents, reconcile, recover, settle, view
+from truecall_py.operations import duplicate_guard, intents, reconcile, recover, settle, view
 from truecall_py.trust import store
 from truecall_py.world import snapshots
 from truecall_py.world.snapshots import Snapshot
@@ -56,7 +56,7 @@ def announced(agent, name):
     """A call before it is made, the contracts that name it, and the ledger in its hands."""
     call = hook.announced({**agent.call(name), "hook_event_name": "PreToolUse"})
     (source,) = sources(agent.project)
-    return call, source.named(call), Remembering(agent.project.state, call, {})
+    return call, source.named(call), Recorder(agent.project.state, call, {})
 
 
 def sources(project):
@@ -86,30 +86,30 @@ def test_what_was_settled_in_between_is_not_given_up(project, bank, claude, monk
 
 def test_no_intent_that_is_told_late_stands_there_without_its_call(project, claude, monkeypatch):
     """A hook that is killed while it keeps a call has noted no intent of it, which nobody could look up."""
-    call, contracts, memory = announced(claude, "c1")
+    call, contracts, recorder = announced(claude, "c1")
 
     def killed(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(intents, "hold", killed)
+    monkeypatch.setattr(duplicate_guard, "hold", killed)
     with pytest.raises(KeyboardInterrupt):
-        intents.late(memory, contracts[0], call, project.root)
+        duplicate_guard.late(recorder, contracts[0], call, project.root)
     assert every(project) == []
 
 
 def test_a_call_whose_own_hook_is_at_work_is_no_orphan(project, claude, monkeypatch):
     """Its hook keeps it and then notes its intent; another hook that finds it in between takes that intent for what
     it began, and not its own doubt."""
-    call, contracts, memory = announced(claude, "c1")
+    call, contracts, recorder = announced(claude, "c1")
     (intent,) = intents.intents(contracts[0], call, Moment(time.monotonic() + 30, time.time(), project.root),
-                                memory.memory.key)  # fmt: skip
-    own = intents.event_of(intent, call, project.root, memory.at, memory.memory.key)
+                                recorder.history.key)  # fmt: skip
+    own = intents.event_of(intent, call, project.root, recorder.at, recorder.history.key)
     doubt = Event(**{**own.__dict__, "event": own.event + " untold", "identity": "other",
                      "data": {**own.data, view.UNTOLD: "an argument was masked"}})  # fmt: skip
-    intents.hold(memory, call, project.root)
+    duplicate_guard.hold(recorder, call, project.root)
     monkeypatch.setattr(recover, "begun", lambda *given: (Ledger(project.state).add(own), [doubt])[1])
     ends = time.monotonic() + 30
-    left = recover.taken_in(memory.ledger, memory.memory.key, project.state, contracts, ends)
+    left = recover.taken_in(recorder.ledger, recorder.history.key, project.state, contracts, ends)
     assert left == recover.Left()
     assert [each.identity for each in every(project)] == [intent.identity]
 

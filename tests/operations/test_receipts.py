@@ -550,8 +550,8 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, m
     """Another call that begins the same operation after it was looked for and before this one is written down: this
     one is refused, whenever exactly that was."""
     from truecall_py.clients.claude_code import hook
-    from truecall_py.judging.recorder import Remembering
-    from truecall_py.operations import intents
+    from truecall_py.judging.recorder import Recorder
+    from truecall_py.operations import duplicate_guard
     from truecall_py.trust import store
 
     def announced(name, session):
@@ -561,13 +561,13 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, m
     def begun(name, session):
         call = announced(name, session)
         (source,) = store.sources(project.root, project.state, project.own, None)
-        memory = Remembering(project.state, call, {})
+        recorder = Recorder(project.state, call, {})
         ends = time.monotonic() + 20
-        return memory, lambda: intents.begun_before(memory, source.named(call), call, ends, project.root)
+        return recorder, lambda: duplicate_guard.begun_before(recorder, source.named(call), call, ends, project.root)
 
-    memory, begin = begun("c1", "s1")
+    recorder, begin = begun("c1", "s1")
     _, other = begun("c2", "s2")
-    where, name = (memory.ledger, "changed") if moment == "just before it is written" else (intents, "noted")
+    where, name = (recorder.ledger, "changed") if moment == "just before it is written" else (duplicate_guard, "noted")
     does, pending = getattr(where, name), [other]
 
     def late(*given):
@@ -583,31 +583,31 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, m
 def remembered(project, name, session="s1"):
     """(the ledger at the hook before a call, the call, its contracts)."""
     from truecall_py.clients.claude_code import hook
-    from truecall_py.judging.recorder import Remembering
+    from truecall_py.judging.recorder import Recorder
     from truecall_py.trust import store
 
     payload = {**Agent(project, session=session).call(name), "hook_event_name": "PreToolUse"}
     call = hook.announced(payload)
     (source,) = store.sources(project.root, project.state, project.own, None)
-    return Remembering(project.state, call, {}), call, source.named(call)
+    return Recorder(project.state, call, {}), call, source.named(call)
 
 
 def test_whoever_is_killed_once_it_is_written_can_be_looked_up(project, bank, claude, monkeypatch):
     """The hook ends in the moment in which the intent is in the ledger: the call is kept already, so that its source
     can be asked what became of it."""
     from truecall_py.ledger import pending_calls
-    from truecall_py.operations import intents
+    from truecall_py.operations import duplicate_guard
 
-    memory, call, contracts = remembered(project, "c1")
-    does = memory.ledger.changed
+    recorder, call, contracts = remembered(project, "c1")
+    does = recorder.ledger.changed
 
     def killed(work):
         does(work)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(memory.ledger, "changed", killed)
+    monkeypatch.setattr(recorder.ledger, "changed", killed)
     with pytest.raises(KeyboardInterrupt):
-        intents.begun_before(memory, contracts, call, time.monotonic() + 20, project.root)
+        duplicate_guard.begun_before(recorder, contracts, call, time.monotonic() + 20, project.root)
     assert state(project) == "unknown"
     assert pending_calls.find(project.state, "s1", "c1", pending_calls.OPERATIONS) is not None
     bank.does()
@@ -624,10 +624,10 @@ def test_what_is_learnt_in_between_is_weighed(project, bank, claude, monkeypatch
     bank.does(at=1)
 
     def look():
-        memory, call, (contract,) = remembered(project, "c1", SESSION)
+        recorder, call, (contract,) = remembered(project, "c1", SESSION)
         moment = Moment(time.monotonic() + 20, time.time(), project.root)
-        return memory.ledger, lambda: [
-            each.state for each in lookup.answers(memory.ledger, memory.memory.key, contract, call, moment, "test")
+        return recorder.ledger, lambda: [
+            each.state for each in lookup.answers(recorder.ledger, recorder.history.key, contract, call, moment, "test")
         ]  # fmt: skip
 
     ledger, first = look()

@@ -28,13 +28,13 @@ ALWAYS = {
     "truecall_py", "truecall_py.hook.main", "truecall_py.hook.stdin", "truecall_py.hook.deadline", "truecall_py.core.errors", "truecall_py.core.types", "truecall_py.core.record",
     "truecall_py.core.fast_json", "truecall_py.world.world", "truecall_py.clients", "truecall_py.clients.claude_code.hook",
     "truecall_py.clients.payload", "truecall_py.core.paths", "truecall_py.trust.store", "truecall_py.contracts.model",
-    "truecall_py.contracts.field", "truecall_py.core.glob", "truecall_py.clients.registration", "truecall_py.hook.pause",
+    "truecall_py.contracts.field", "truecall_py.core.glob", "truecall_py.clients.registration", "truecall_py.hook.pause", "truecall_py.core.version",
 }  # fmt: skip
 # Where something is enforced, the ledger is asked and told: SQLite's own module, and what that itself imports.
 LEDGER = {
     "_sqlite3", "_functools", "_operator", "_collections", "collections", "functools", "itertools", "keyword",
     "operator", "reprlib", "types", "_sha256", "_sha2", "_blake2",
-    "truecall_py.ledger.store", "truecall_py.ledger.events", "truecall_py.judging.recorder", "truecall_py.policy.retry_budgets",
+    "truecall_py.ledger.store", "truecall_py.ledger.events", "truecall_py.ledger.session_history", "truecall_py.judging.recorder", "truecall_py.policy.retry_budgets",
     "truecall_py.ledger.notices_shown", "truecall_py.core.hashing", "truecall_py.core.redaction", "truecall_py.core.secret_patterns",
     "truecall_py.ledger.session_marks", "truecall_py.ledger.sqlite_driver",
 }  # fmt: skip
@@ -155,5 +155,5 @@ def test_receipts_cost_other_calls_nothing(project):
     project.write("notes/a.md", "hello")
     found, answer = loaded(project, project.mcp())
     assert answer == b""
-    names = {"judging.receipt", "operations.view", "operations.intents", "operations.precedence", "operations.steps", "operations.reconcile", "messages.operations"}
+    names = {"judging.receipt", "operations.view", "operations.intents", "operations.duplicate_guard", "operations.precedence", "operations.steps", "operations.reconcile", "messages.operations"}
     assert not {f"truecall_py.{name}" for name in names} & found

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from truecall_py import __version__, clients
+from truecall_py import clients
 from truecall_py.codegen.generate import ROOT
+from truecall_py.core.version import __version__
 
 
 def content(*names: str) -> Any:

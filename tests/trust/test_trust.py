@@ -17,10 +17,10 @@ import time
 import pytest
 from support.project import NOTE, PATIENCE, ROOT
 
-from truecall_py import __version__
 from truecall_py.cli.commands.trust import AGENT_MARKS
 from truecall_py.core.errors import TrustError
 from truecall_py.core.fast_json import loads
+from truecall_py.core.version import __version__
 from truecall_py.trust import pin as pinning
 from truecall_py.trust import store as trust
 

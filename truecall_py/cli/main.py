@@ -11,9 +11,9 @@ from importlib import import_module
 
 import click
 
-from truecall_py import __version__
 from truecall_py.core import paths
 from truecall_py.core.errors import ContractError, TruecallError
+from truecall_py.core.version import __version__
 from truecall_py.hook import crash_report
 
 COMMANDS = {

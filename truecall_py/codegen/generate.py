@@ -7,10 +7,11 @@ import json
 import os
 import sys
 
-from truecall_py import __version__, checks, clients
+from truecall_py import checks, clients
 from truecall_py.contract_files.lint import codes
 from truecall_py.core.fast_json import dumps
 from truecall_py.core.paths import PACKAGE
+from truecall_py.core.version import __version__
 from truecall_py.hook import pause
 from truecall_py.hook.main import SEAL
 from truecall_py.ledger.events import RESTS

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from truecall_py.core.glob import fits
 from truecall_py.core.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from truecall_py.core.types import ToolCall
 
 FILE_NAME = "truecall.yaml"
 COMBINATORS = ("all_of", "any_of", "not")
@@ -29,6 +32,11 @@ class Contract:
         """A duration of the contract in seconds, None where it is not given."""
         value = self.plain.get(name)
         return None if value is None else float(value)
+
+    def names(self, call: ToolCall) -> bool:
+        """Whether the contract's `tool` or `kind` is this call's."""
+        patterns = self.plain.get("tool") or ()
+        return bool(call.kinds & set(self.plain.get("kind") or ())) or any(fits(each, call.tool) for each in patterns)
 
 
 def guards(plain: dict[str, Any]) -> bool:

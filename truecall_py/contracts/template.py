@@ -8,8 +8,10 @@ from truecall_py.core.types import ABSENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, Protocol
+
+    from truecall_py.contracts.field import Field
 
     class Scope(Protocol):
         """Where names are looked up; ABSENT for one that is not there."""
@@ -243,3 +245,12 @@ def names(value: Any) -> set[str]:
         elif isinstance(item, dict):
             pending.extend(item.values())
     return found
+
+
+def fill_fields(fields: Sequence[Field], given: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    """The parameters of a check with every template filled in. Raises Unverified."""
+    params = dict(given)
+    for field in fields:
+        if field.templated and field.name in params:
+            params[field.name] = resolve(params[field.name], scope, field.kind)
+    return params

@@ -59,6 +59,8 @@ class Withheld(dict):  # type: ignore[type-arg]
 VERIFIED, REFUTED, UNVERIFIED = "verified", "refuted", "unverified"
 # What stands in the ledger of a verdict that is not reached yet, and of an operation that was done twice.
 PENDING, DUPLICATE = "pending", "duplicate"
+UNTOLD_INTENT = "untold"  # in an intent's data: why it is unknown which operation its call began
+UNRESOLVED = ("unknown", PENDING)  # the states of an operation while its source has not said how it ended
 BROKEN_OFF = "PostToolUseFailure"  # the event of a call that failed, or of which nobody says so: it was broken off
 
 # Why a check could not reach a verdict. `tool` and `world`: the answer or the machine under test;

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from truecall_py.core.types import Correction, Reply, ToolCall
     from truecall_py.guards.granted_effects import Given, Granted
     from truecall_py.judging.engine import Application
-    from truecall_py.judging.recorder import Remembering
+    from truecall_py.judging.recorder import Recorder
     from truecall_py.ledger.events import Trial
     from truecall_py.trust.store import Source
     from truecall_py.world.world import World
@@ -228,7 +228,7 @@ def chain(pending: Sequence[Guard], stages: Sequence[str], granted: Granted | Gi
 
 def barrier(
     harness: ModuleType, found: Sequence[Source], calls: tuple[ToolCall, ToolCall], state: str, ends: float,
-    session: str, memory: Remembering | None, notices: tuple[str, ...],
+    session: str, recorder: Recorder | None, notices: tuple[str, ...],
 ) -> tuple[Reply | None, tuple[str, ...]]:  # fmt: skip
     """(the answer that keeps a call from being made, or None; `notices` with what else the person is told). `calls`
     are the call that was announced, and the one that its client makes of it (the same, mostly)."""
@@ -240,28 +240,28 @@ def barrier(
         reply: Reply = harness.refuse(call.event, guard_words.unasked(lost), notices)
         return reply, notices
     granted = None
-    if memory is not None:
+    if recorder is not None:
         from truecall_py.guards.granted_effects import Granted
 
-        granted = Granted(memory, found)
+        granted = Granted(recorder, found)
     bar = judged(contracts, call, ends, session, granted)
     if inner is not call:
         more = judged(named(found, inner, state)[0], inner, ends, session, granted)
         bar = Bar(call, (*bar.verdicts, *more.verdicts), bar.asking | more.asking)
     notices += tuple(guard_words.observed(each, call) for each in bar.observed)
-    if memory is not None:
-        memory.watched(bar.observed, bar.met)
+    if recorder is not None:
+        recorder.watched(bar.observed, bar.met)
     if not bar.enforced:
         return None, notices
-    trials = trials_of(memory, bar.enforced)
+    trials = trials_of(recorder, bar.enforced)
     text = guard_words.refusal(bar.enforced, call, trials)
     if bar.asks and hasattr(harness, "ask"):
         reply = harness.ask(call.event, text, notices)
         return reply, notices
-    if memory is not None:
+    if recorder is not None:
         orders = {id(each): guard_words.order_of(each, trials.get(id(each))) for each in bar.enforced}
-        memory.barred(bar.enforced, trials, orders)
-        notices += memory.complaint()
+        recorder.barred(bar.enforced, trials, orders)
+        notices += recorder.complaint()
     reply = harness.refuse(call.event, text, notices)
     return reply, notices
 
@@ -292,16 +292,16 @@ def marked(state: str) -> bool:
     return os.path.exists(os.path.join(state, GUARDS))
 
 
-def trials_of(memory: Remembering | None, verdicts: Sequence[Verdict]) -> dict[int, Trial]:
+def trials_of(recorder: Recorder | None, verdicts: Sequence[Verdict]) -> dict[int, Trial]:
     """Where a refused call stands, by the id() of each verdict. An unreadable ledger knows nothing."""
-    if memory is None:
+    if recorder is None:
         return {}
     from truecall_py.ledger.store import LedgerError
 
     try:
-        return {id(each): memory.memory.trial(memory.call, each, FAILURE, "") for each in verdicts}
+        return {id(each): recorder.history.trial(recorder.call, each, FAILURE, "") for each in verdicts}
     except LedgerError as error:
-        memory.trouble = error
+        recorder.trouble = error
         return {}
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from truecall_py.judging.recorder import Remembering
+    from truecall_py.judging.recorder import Recorder
     from truecall_py.trust.store import Source
 
 MOST = 100  # events about one effect that are looked at, the newest first
@@ -39,8 +39,8 @@ class Granted:
     """The effects of one session: `memory` is its ledger, `found` are the contract files, which say who grants
     what."""
 
-    def __init__(self, memory: Remembering, found: Sequence[Source]) -> None:
-        self.memory, self.found = memory, found
+    def __init__(self, recorder: Recorder, found: Sequence[Source]) -> None:
+        self.recorder, self.found = recorder, found
 
     def outcome(self, effect: str) -> Outcome:
         """Verified where the newest verdict that decided says so; what could not be told since changes nothing.
@@ -57,11 +57,11 @@ class Granted:
 
     def rows(self, effect: str) -> list[dict[str, Any]]:
         """The verdicts on the effect, the newest first. Raises Unverified."""
-        ledger = self.memory.ledger
+        ledger = self.recorder.ledger
         mark = dumps({"grants": effect})[1:-1]  # as the event's data holds it
         sql = f"{SELECT} session = ? AND event IN (?, ?, ?) AND instr(data, ?) > 0 ORDER BY id DESC LIMIT {MOST}"
         try:
-            found = ledger.query(sql, (column(self.memory.call.session), ENDED, JUDGED, SETTLED, mark))
+            found = ledger.query(sql, (column(self.recorder.call.session), ENDED, JUDGED, SETTLED, mark))
         except LedgerError as error:
             raise Unverified(f"what was verified in this session cannot be read: {error.what}", "truecall") from None
         rows: list[dict[str, Any]] = []

@@ -8,7 +8,7 @@ import os
 import time
 
 from truecall_py.core.types import ToolCall
-from truecall_py.judging.recorder import Remembering
+from truecall_py.judging.recorder import Recorder
 from truecall_py.ledger.events import RESTS, identity, turn_of
 from truecall_py.ledger.store import BATCH, ENDED, REFUSED, REQUESTED, WAITING, Event, Ledger, LedgerError
 
@@ -25,20 +25,20 @@ def waiting(state: str, call: ToolCall) -> None:
     if not call.session:
         return
     try:
-        memory = Remembering(state, call, {})
-        memory.ledger.add(memory.event(WAITING, "", {}, call.call_id or asked_about(memory)))
+        recorder = Recorder(state, call, {})
+        recorder.ledger.add(recorder.event(WAITING, "", {}, call.call_id or asked_about(recorder)))
     except LedgerError:
         return
 
 
-def asked_about(memory: Remembering) -> str:
+def asked_about(recorder: Recorder) -> str:
     """The id of the call that waits: the last one of this turn with these arguments that was asked for and has not
     ended; else a name of its own. The question may hold a description that the call does not. Raises LedgerError."""
-    call = memory.call
+    call = recorder.call
     args = {name: value for name, value in call.args.items() if name != "description"}
     plain = ToolCall(**{**call.__dict__, "args": args})
-    mine = {identity(each, memory.memory.key) for each in (call, plain)}
-    turn, events = turn_of(call), memory.memory.events
+    mine = {identity(each, recorder.history.key) for each in (call, plain)}
+    turn, events = turn_of(call), recorder.history.events
     over = {each.call for each in events if each.event in (ENDED, REFUSED)}
     waits = {each.call for each in events if each.event == WAITING}
     asked = [

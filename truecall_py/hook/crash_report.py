@@ -23,7 +23,7 @@ def places(trace: TracebackType | None) -> list[str]:
 def write(error: BaseException, state: str) -> str:
     """Writes a report, readable by its owner alone, below the state folder. Its path, or "" where that is
     not possible: a bug must not bring another."""
-    from truecall_py import __version__
+    from truecall_py.core.version import __version__
 
     lines = [f"truecall {__version__}, Python {sys.version.split()[0]}, {sys.platform}"]
     seen: BaseException | None = error

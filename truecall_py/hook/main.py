@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from truecall_py.contracts.model import Contract
     from truecall_py.core.types import Stop, ToolCall
-    from truecall_py.judging.recorder import Remembering
+    from truecall_py.judging.recorder import Recorder
     from truecall_py.trust.store import Source
 
 SEAL = "#truecall:end"  # the launcher takes nothing for an answer that does not end so
@@ -98,26 +98,27 @@ def asked(
         except TrustError:
             continue  # told after the call
     every = [*contracts, *within]
-    memory, more = remembered(found, every, call, state)
+    recorder, more = remembered(found, every, call, state)
     notices += more
     if any(source.guards(each) for source in found for each in (call, inner)):
         from truecall_py.guards.barrier import barrier
 
-        bar, notices = barrier(harness, found, (call, inner), state, ends, session, memory, notices)
+        bar, notices = barrier(harness, found, (call, inner), state, ends, session, recorder, notices)
         if bar is not None:
             return bar
-    rest = None if memory is None else memory.requested(every, bool(every) and getattr(harness, "ENDS_UNTOLD", False))
+    unseen = bool(every) and getattr(harness, "ENDS_UNTOLD", False)
+    rest = None if recorder is None else recorder.requested(every, unseen)
     why = ""
     if rest is not None:
         from truecall_py.messages.corrections import resting
 
         why = resting(rest, call)
     elif call.session and any("receipt" in each.plain for each in contracts):
-        from truecall_py.operations.intents import begun_before
+        from truecall_py.operations.duplicate_guard import begun_before
 
-        named = call if memory is None else memory.call
-        why = begun_before(memory, contracts, named, ends, session, options.transcript)
-    notices += () if memory is None else memory.complaint()
+        named = call if recorder is None else recorder.call
+        why = begun_before(recorder, contracts, named, ends, session, options.transcript)
+    notices += () if recorder is None else recorder.complaint()
     if why:
         refusal: Reply = harness.refuse(event, why, notices)
         return refusal
@@ -137,7 +138,7 @@ def asked(
 
 def remembered(
     found: list[Source], contracts: list[Contract], call: ToolCall, state: str
-) -> tuple[Remembering | None, tuple[str, ...]]:
+) -> tuple[Recorder | None, tuple[str, ...]]:
     """The ledger for this call, and what to tell the person; nothing where nothing is enforced, or the session has
     no name."""
     if not call.session or not any(source.index is not None for source in found):
@@ -203,13 +204,13 @@ def judged_by(
             from truecall_py.ledger.notices_shown import changed
 
             notices += changed(source, call.session, state)
-    memory, more = remembered(found, contracts, call, state)
+    recorder, more = remembered(found, contracts, call, state)
     notices += more
     stops = any(source.index and source.index.get("stop") for source in found)
-    if memory is not None and stops:
+    if recorder is not None and stops:
         from truecall_py.stop.claims import asked_for
 
-        memory.stops = asked_for(found, call, ends)
+        recorder.stops = asked_for(found, call, ends)
     correction = None
     if contracts:
         from truecall_py.judging.judge import concluded, snapshot_of, verdicts
@@ -217,18 +218,18 @@ def judged_by(
         snapshot = snapshot_of(contracts, call, state, ends, transcript)
         made = verdicts(contracts, call, ends, session, snapshot)
         if any("receipt" in each.plain for each in contracts):
-            from truecall_py.operations.intents import recalled
+            from truecall_py.operations.duplicate_guard import recalled
 
-            made = recalled(memory, contracts, call if memory is None else memory.call, made, session)
-        judgement = concluded(call, made, notices, memory)
+            made = recalled(recorder, contracts, call if recorder is None else recorder.call, made, session)
+        judgement = concluded(call, made, notices, recorder)
         correction, notices = judgement.correction, judgement.notices
-    elif memory is not None:
-        memory.ended((), {}, call.reported, {})
-    if correction is not None and memory is not None and stops:
-        from truecall_py.operations.intents import with_progress
+    elif recorder is not None:
+        recorder.ended((), {}, call.reported, {})
+    if correction is not None and recorder is not None and stops:
+        from truecall_py.operations.duplicate_guard import with_progress
 
-        correction = with_progress(correction, memory, found, memory.call)
-    notices += () if memory is None else memory.complaint()
+        correction = with_progress(correction, recorder, found, recorder.call)
+    notices += () if recorder is None else recorder.complaint()
     if untrusted:
         from truecall_py.messages.corrections import with_untrusted
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from truecall_py.contracts.model import Contract
     from truecall_py.core.types import Correction, ToolCall, Verdict
     from truecall_py.judging.engine import Moment
-    from truecall_py.judging.recorder import Remembering
+    from truecall_py.judging.recorder import Recorder
     from truecall_py.trust.store import Source
     from truecall_py.world.snapshots import Snapshot
 
@@ -140,40 +140,41 @@ def applies(contract: Contract, call: ToolCall, moment: Moment, before: bool = F
 
 
 def concluded(
-    call: ToolCall, found: Sequence[Verdict], notices: tuple[str, ...] = (), memory: Remembering | None = None
+    call: ToolCall, found: Sequence[Verdict], notices: tuple[str, ...] = (), recorder: Recorder | None = None
 ) -> Judgement:
     """The Judgement of the verdicts: what is told to whom. `memory` knows of earlier attempts, and is told of this
     one."""
     if not found:
-        if memory is not None:
-            memory.ended((), {}, call.reported, {})
+        if recorder is not None:
+            recorder.ended((), {}, call.reported, {})
         return Judgement(call, (), None, notices)
     from truecall_py.core.types import FAILURE, REFUTED, VERIFIED
 
     plain = call.reported != FAILURE and not call.transcript and not call.event.endswith("Failure")
     if plain and all(verdict.state == VERIFIED for verdict in found):
-        if memory is not None:
-            memory.ended(found, {}, call.reported, {})
+        if recorder is not None:
+            recorder.ended(found, {}, call.reported, {})
         return Judgement(call, tuple(found), None, notices)
     from truecall_py.contracts.facts import reported, text
     from truecall_py.policy.orders import DONE_ALREADY, LANDED_ANYWAY, OBSERVE, SILENT, deliver
     from truecall_py.world.world import World
 
     said = reported(call, World())
-    trials = {} if memory is None else memory.trials(found, said, text(call) or "")
+    trials = {} if recorder is None else recorder.trials(found, said, text(call) or "")
     delivered = [(verdict, deliver(verdict, call, said, trials.get(at))) for at, verdict in enumerate(found)]
     if any(verdict.state == REFUTED for verdict in found):  # then "it did land" would be half the truth
         delivered = [pair for pair in delivered if pair[1].order not in (LANDED_ANYWAY, DONE_ALREADY)]
-    if memory is not None:
+    if recorder is not None:
         told_as = {id(verdict): (delivery.order, delivery.form) for verdict, delivery in delivered}
-        memory.ended(found, trials, said, {at: told_as.get(id(each), ("", SILENT)) for at, each in enumerate(found)})
+        forms = {at: told_as.get(id(each), ("", SILENT)) for at, each in enumerate(found)}
+        recorder.ended(found, trials, said, forms)
     if all(delivery.form == SILENT for _, delivery in delivered):
         return Judgement(call, tuple(found), None, notices)
     from truecall_py.messages.corrections import correction, handed_over, observed
 
     told = tuple(observed(verdict, call) for verdict, delivery in delivered if delivery.form == OBSERVE)
     by_verdict = {id(each): trials[at] for at, each in enumerate(found) if at in trials}
-    made = correction(delivered, call, said, by_verdict, memory is not None and memory.ends)
+    made = correction(delivered, call, said, by_verdict, recorder is not None and recorder.ends)
     if made is not None and made.ends:
         told += (handed_over(call),)
     return Judgement(call, tuple(found), made, notices + told)

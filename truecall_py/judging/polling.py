@@ -6,7 +6,7 @@ from __future__ import annotations
 from truecall_py.checks import module
 from truecall_py.contracts.facts import reported
 from truecall_py.contracts.model import COMBINATORS
-from truecall_py.contracts.template import resolve
+from truecall_py.contracts.template import fill_fields
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import FAILURE, NEW, OLD, REFUTED, UNTOLD, UNVERIFIED, VERIFIED, CheckSpec, Outcome
 
@@ -157,7 +157,7 @@ def checked(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
     missing: Outcome | None = lacking(spec.params, facts) if lacking else None
     if missing is not None:
         return missing
-    params = asked(check, spec.params, facts)
+    params = fill_fields(check.FIELDS, spec.params, facts)
     try:
         outcome = check.run(params, call, facts.world)
     except Unverified as why:
@@ -175,15 +175,6 @@ def told_by_before(check: ModuleType, params: dict[str, Any], outcome: Outcome) 
     """Whether a verification rests on what changed since before the call: then it may be another call's doing."""
     needs = getattr(check, "needs_before", None)
     return outcome.effect == NEW or bool(needs is not None and needs(params))
-
-
-def asked(check: ModuleType, given: dict[str, Any], facts: Facts) -> dict[str, Any]:
-    """The parameters of a check with every template filled in. Raises Unverified."""
-    params = dict(given)
-    for field in check.FIELDS:
-        if field.templated and field.name in params:
-            params[field.name] = resolve(params[field.name], facts, field.kind)
-    return params
 
 
 def combined(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:

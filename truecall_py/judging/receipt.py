@@ -13,7 +13,7 @@ from __future__ import annotations
 from truecall_py.checks import module
 from truecall_py.contracts.facts import path_in
 from truecall_py.contracts.matchers import same, shown
-from truecall_py.contracts.template import resolve
+from truecall_py.contracts.template import fill_fields, resolve
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, DUPLICATE, PENDING, REFUTED, UNVERIFIED, VERIFIED, Outcome
 
@@ -40,8 +40,6 @@ OURS = ("contract", "truecall")
 
 def outcome(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
     """What the source says of the operation that a call is. Raises nothing but what is a bug."""
-    from truecall_py.judging.polling import asked
-
     spec = contract.plain["receipt"]
     receipt: Receipt = {"match": None, "state": "", "as_of": None, "effect": "", "which": ""}
     receipt["owner"] = spec.get("owner", "")
@@ -51,7 +49,8 @@ def outcome(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
         receipt["match"] = wanted(spec["match"], facts)
         expected = expect(spec, receipt["match"])
         source = module(spec["from"]["check"])
-        evidence = source.evidence(asked(source, spec["from"]["params"], facts), call, facts.world)
+        params = fill_fields(source.FIELDS, spec["from"]["params"], facts)
+        evidence = source.evidence(params, call, facts.world)
         receipt |= judged(spec, receipt["match"], evidence, facts.world.wall())
     except Unverified as why:
         cause = why.cause if why.cause in (*OURS, "tool") else "world"

@@ -10,7 +10,6 @@ from truecall_py.core.types import ABSENT, LIE, REFUTED, VERIFIED, ToolCall
 from truecall_py.ledger.events import (
     RESTS,
     TOLD,
-    Memory,
     Rest,
     Trial,
     as_data,
@@ -23,6 +22,7 @@ from truecall_py.ledger.events import (
     turn_of,
     worst,
 )
+from truecall_py.ledger.session_history import SessionHistory
 from truecall_py.ledger.session_marks import LedgerLost, lost, miss
 from truecall_py.ledger.store import ENDED, LOST, REFUSED, REQUESTED, Event, Ledger, LedgerError
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 EDITING = frozenset(("write", "edit", "delete"))
 
 
-class Remembering:
+class Recorder:
     """The ledger during one hook event. `policy` is that of the nearest contract file that has one; `private` says
     that nothing of the call's content is kept, `named` that the call has its name in the ledger already. Raises
     LedgerError."""
@@ -55,11 +55,11 @@ class Remembering:
         self.observed: list[dict[str, Any]] = []  # what guards would have refused that only observe
         self.met: list[list[str]] = []  # the guards that let the call through, by file and id
         self.ledger = Ledger(state)
-        self.memory = Memory(self.ledger, call.session, policy)
+        self.history = SessionHistory(self.ledger, call.session, policy)
         self.named = ""
-        self.call = call if named else self.memory.under_its_name(call, self.at)
+        self.call = call if named else self.history.under_its_name(call, self.at)
         event = Event(call.session, f"{LOST} {turn_of(call)}", LOST, self.at, call.harness, turn_of(call), call.agent)
-        self.trouble = lost(self.ledger, self.memory.key, event)
+        self.trouble = lost(self.ledger, self.history.key, event)
 
     @property
     def ends(self) -> bool:
@@ -77,7 +77,7 @@ class Remembering:
     @property
     def identity(self) -> str:
         """The call's identity, worked out once."""
-        self.named = self.named or self.memory.identity(self.call)
+        self.named = self.named or self.history.identity(self.call)
         return self.named
 
     def event(self, kind: str, state: str = "", data: dict[str, Any] | None = None, call_id: str = "") -> Event:
@@ -96,7 +96,7 @@ class Remembering:
         marked, rest = os.path.exists(os.path.join(self.state, RESTS)), None
         try:
             rest = self.resting(contracts) if marked else None
-            if rest is not None and self.memory.used_up(self.call):
+            if rest is not None and self.history.used_up(self.call):
                 rest = Rest(rest.route, rest.ticks, rest.contract, rest.found, rest.alternatives, True)
             event = self.asked_for(contracts, untold) if rest is None else self.refused(rest)
             if marked:  # a copy of this hook may have answered before, and a call is answered once
@@ -129,7 +129,7 @@ class Remembering:
         data = {"args": self.args(), "why": "quarantine", "route": rest.route, "ticks": rest.ticks,
                 "alternatives": list(rest.alternatives), "contract": rest.contract, "found": rest.found}  # fmt: skip
         data |= {"over": True} if rest.over else {}
-        return self.event(REFUSED, REFUTED, data | self.last(self.ends and self.memory.used_up(self.call, 1)))
+        return self.event(REFUSED, REFUTED, data | self.last(self.ends and self.history.used_up(self.call, 1)))
 
     def last(self, over: bool) -> dict[str, Any]:
         """What a refusal keeps that ends the agent's loop: with its batch of calls (signals.batch), since Claude Code
@@ -140,7 +140,7 @@ class Remembering:
 
     def row(self, verdict: Verdict, kind: str) -> dict[str, Any]:
         """A verdict as it is kept: of private calls without what was found."""
-        row = as_data(verdict, kind, self.memory.key, self.identity)
+        row = as_data(verdict, kind, self.history.key, self.identity)
         private = ("found", "expected", "subject")
         return {name: value for name, value in row.items() if not self.private or name not in private}
 
@@ -171,7 +171,7 @@ class Remembering:
 
     def resting(self, contracts: Sequence[Contract]) -> Rest | None:
         """The Rest of the call's own tool, or of a shell contract that this command is about."""
-        resting = self.memory.resting()
+        resting = self.history.resting()
         if not resting:
             return None
         if self.call.tool in resting:
@@ -194,9 +194,9 @@ class Remembering:
         try:
             for number, verdict in enumerate(verdicts):
                 if verdict.state == REFUTED:
-                    trial = self.memory.trial(self.call, verdict, said, text)
+                    trial = self.history.trial(self.call, verdict, said, text)
                     if verdict.alternatives and os.path.exists(os.path.join(self.state, RESTS)):
-                        trial = Trial(trial.budget, trial.changed, trial.history, frozenset(self.memory.resting()))
+                        trial = Trial(trial.budget, trial.changed, trial.history, frozenset(self.history.resting()))
                     found[number] = trial
         except LedgerError as error:
             self.trouble = error
@@ -261,7 +261,7 @@ class Remembering:
 
             if names(self.state, self.call.session):
                 tidy(self.state, self.call.session, self.ledger.session(self.call.session))
-        if any(each.call == name and each.data.get("untold") for each in reversed(self.memory.events)):
+        if any(each.call == name and each.data.get("untold") for each in reversed(self.history.events)):
             from truecall_py.ledger.pending_calls import forget
 
             forget(self.state, self.call.session, name)
@@ -295,12 +295,12 @@ def mark(state: str) -> None:
 
 def opened(
     found: Sequence[Source], contracts: Sequence[Contract], call: ToolCall, state: str
-) -> tuple[Remembering | None, tuple[str, ...]]:
+) -> tuple[Recorder | None, tuple[str, ...]]:
     """The ledger for this call, and what to tell the person: None where the ledger cannot be used."""
     private = any(contract.plain.get("store") == "none" for contract in contracts)
     policy = next((source.policy for source in found if source.policy), {})
     try:
-        return Remembering(state, call, policy, private), ()
+        return Recorder(state, call, policy, private), ()
     except LedgerError as error:
         if contracts:
             miss(state, call)

@@ -6,9 +6,10 @@ from __future__ import annotations
 from truecall_py.checks import module
 from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import COMBINATORS
+from truecall_py.contracts.template import fill_fields
 from truecall_py.core.errors import Unverified
 from truecall_py.judging.engine import applications, inside, world_of
-from truecall_py.judging.polling import about, asked
+from truecall_py.judging.polling import about
 from truecall_py.world.snapshots import key
 
 TYPE_CHECKING = False
@@ -55,7 +56,7 @@ def seen(item: dict[str, Any], call: ToolCall, scope: Facts) -> Iterator[tuple[s
     if not hasattr(check, "before"):
         return
     try:
-        params = asked(check, params, scope)
+        params = fill_fields(check.FIELDS, params, scope)
         yield key(name, scope.world.base, params), check.before(params, call, scope.world)
     except (Unverified, OSError, ValueError, TypeError):
         return

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.core.types import ToolCall, Verdict
-    from truecall_py.ledger.events import Memory
+    from truecall_py.ledger.session_history import SessionHistory
     from truecall_py.ledger.store import Event
 
 WORKED_ON = (COMPILE, LINT, TEST)
@@ -122,10 +122,10 @@ def one_batch(one: Try, other: Try, batches: Sequence[int]) -> bool:
     return bool(batches) and told and not between and (one.turn, one.agent) == (other.turn, other.agent)
 
 
-def trial(memory: Memory, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
+def trial(history: SessionHistory, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
     """Where a refuted call stands. Raises LedgerError."""
-    events = memory.before(call)
-    past, mine = tries(events), memory.identity(call)
+    events = history.before(call)
+    past, mine = tries(events), history.identity(call)
     asked = next((each.id for each in events if each.event == REQUESTED and each.call == call.call_id), NOW)
     batches = [each.id for each in events if each.event == BATCH]
     kind = retry_budgets.kind_of(verdict, said, text)
@@ -134,18 +134,18 @@ def trial(memory: Memory, call: ToolCall, verdict: Verdict, said: str, text: str
     attempt = len(counted) + 1
     recent = [row["outcome"] for each in past for row in each.rows if row.get("outcome") in (LANDED, LIE)]
     honest = verdict.outcome == HONEST_FAILURE and attempt == 1
-    allowed = retry_budgets.retries(kind, recent, memory.policy)
-    most = int(memory.policy.get("session", retry_budgets.SESSION))
+    allowed = retry_budgets.retries(kind, recent, history.policy)
+    most = int(history.policy.get("session", retry_budgets.SESSION))
     budget = Budget(kind, attempt, allowed, spent(past, events, batches) + (not honest), most)
     earlier = [each for each in past if each not in series[-1] and each.failed and concerns(each, verdict, mine)]
-    return Trial(budget, changed(call, mine, earlier, edited), history(counted, earlier))
+    return Trial(budget, changed(call, mine, earlier, edited), earlier_lines(counted, earlier))
 
 
-def used_up(memory: Memory, call: ToolCall, more: int = 0) -> bool:
+def used_up(history: SessionHistory, call: ToolCall, more: int = 0) -> bool:
     """Whether the session has spent all its attempts before this call, and so many `more`. Raises LedgerError."""
-    events = memory.before(call)
+    events = history.before(call)
     batches = [each.id for each in events if each.event == BATCH]
-    return spent(tries(events), events, batches) + more >= int(memory.policy.get("session", retry_budgets.SESSION))
+    return spent(tries(events), events, batches) + more >= int(history.policy.get("session", retry_budgets.SESSION))
 
 
 def of(past: Sequence[Try], identity: str) -> list[Try]:
@@ -275,7 +275,7 @@ def changed(call: ToolCall, mine: str, earlier: Sequence[Try], edited: bool) -> 
     return (*names, EDITED) if edited else tuple(names)
 
 
-def history(counted: Sequence[list[Try]], earlier: Sequence[Try]) -> tuple[str, ...]:
+def earlier_lines(counted: Sequence[list[Try]], earlier: Sequence[Try]) -> tuple[str, ...]:
     """The last attempts in a line each: those at this very call by their numbers, and before them what else was tried
     for the same effect."""
     own = [(number, group[-1]) for number, group in enumerate(counted, 1)][-LINES:]

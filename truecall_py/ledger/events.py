@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from truecall_py.core.record import record
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.ledger.store import ENDED, REFUSED, REQUESTED, Event
+from truecall_py.ledger.store import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.core.types import Verdict
-    from truecall_py.ledger.store import Ledger
     from truecall_py.policy.retry_budgets import Budget
 
 PENDING = "pending"
@@ -45,8 +44,6 @@ NOISE = frozenset(("description", "timeout", "timeout_ms", "yield_time_ms", "max
                    "explanation"))  # fmt: skip
 TOLD = ("append", "replace")  # the forms in which an agent reads a correction
 LONG = 10_000  # characters of a text above which blanks count
-LAST = 250  # events of a session that decisions look back at
-FAR = 2000  # the same where something was refuted before those
 EDITED = "files, by an edit in between"  # beside names of arguments: what changed since the attempt before
 SHELL = "shell"  # the route of a verdict on a command: it is the contract that rests
 LONGEST = 400  # characters of one argument or phrase that are kept
@@ -219,66 +216,3 @@ def current(event: Event, later: Event | None) -> tuple[dict[str, Any], ...]:
         for row in rows for mark in [(*contract_of(row), row.get("subject"))]
     )  # fmt: skip
 
-
-class Memory:
-    """One session's part of the ledger, as far as decisions need it. Raises LedgerError."""
-
-    def __init__(self, ledger: Ledger, session: str, policy: dict[str, Any]) -> None:
-        self.ledger = ledger
-        self.session = session
-        self.policy = policy
-        self.key = ledger.key()
-        self.loaded: list[Event] | None = None
-        self.known = ""  # the identity of a call of which only a masked form is at hand
-
-    @property
-    def events(self) -> list[Event]:
-        """The session's last events, read when they are asked for: most calls need none of them."""
-        if self.loaded is None:
-            self.loaded = self.ledger.session(self.session, LAST)
-        return self.loaded
-
-    def identity(self, call: ToolCall) -> str:
-        return self.known or identity(call, self.key)
-
-    def under_its_name(self, call: ToolCall, at: float) -> ToolCall:
-        """The call under the name that it has in the ledger, since its id may have been another's before; `at` is the
-        time now."""
-        there = self.ledger.of(call.session, call.call_id) if call.call_id else []
-        if not there:
-            return call
-        mine = self.identity(call)
-        if all(each.event == REQUESTED and each.identity == mine for each in there):
-            return call  # as it was asked for, or by a second copy of the hook
-        from truecall_py.ledger.call_ids import apart
-
-        name = apart(self.ledger, call, mine, at)
-        return call if name == call.call_id else ToolCall(**{**call.__dict__, "call_id": name})
-
-    def before(self, call: ToolCall) -> list[Event]:
-        """The events before this call's own end, so that a hook that is registered twice says the same twice; further
-        back where something was refuted before the last ones."""
-        events = self.events
-        ends = (ENDED, REFUSED)
-        own = next((each.id for each in events if each.call == call.call_id and each.event in ends), 0)
-        if len(events) >= LAST and self.ledger.refuted(self.session, events[0].id, 1):
-            events = self.ledger.session(self.session, FAR)
-        return [each for each in events if not own or each.id < own]
-
-    def trial(self, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
-        """Where a refuted call stands."""
-        from truecall_py.ledger.attempts import trial
-
-        return trial(self, call, verdict, said, text)
-
-    def used_up(self, call: ToolCall, more: int = 0) -> bool:
-        """Whether the session has no attempts left, after so many `more`."""
-        from truecall_py.ledger.attempts import used_up
-
-        return used_up(self, call, more)
-
-    def resting(self) -> dict[str, Rest]:
-        """The routes that rest now."""
-        from truecall_py.ledger.cooldowns import resting
-
-        return resting(self.events, self.policy)

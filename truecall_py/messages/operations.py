@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from truecall_py.core.redaction import quoted
-from truecall_py.core.types import PENDING, VERIFIED, Correction
+from truecall_py.core.types import PENDING, UNRESOLVED, UNTOLD_INTENT, VERIFIED, Correction
 from truecall_py.messages.corrections import ALL
-from truecall_py.operations.view import OPEN, UNTOLD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +20,9 @@ def begun_before(contract: Contract, earlier: Operation, call: ToolCall) -> str:
     """Why a call is refused before it runs: the same operation is done, or nobody knows whether it is."""
     what = quoted(call.tool, 120)
     which = f"call {quoted(earlier.last.call, 80)} of {quoted(earlier.last.tool, 120)}"
-    if earlier.last.data.get(UNTOLD):
+    if earlier.last.data.get(UNTOLD_INTENT):
         lines = [f"NOT RUN: {what} may do again what {which} began, of which nobody can tell which operation it was."]
-    elif earlier.state in OPEN:
+    elif earlier.state in UNRESOLVED:
         lines = [f"NOT RUN: {what} would do again what {which} began, and whether that is done is not known."]
     elif earlier.state == VERIFIED:
         lines = [f"NOT RUN: {what} would do again what {which} has done already."]
@@ -51,7 +50,7 @@ def untold(contract: Contract, call: ToolCall) -> str:
 def order(contract: Contract, earlier: Operation) -> str:
     if earlier.state == PENDING:
         todo = "do not make it again: it is accepted and not finished. Go on with other work, and tell the user so."
-    elif earlier.state in OPEN:
+    elif earlier.state in UNRESOLVED:
         todo = ("look up what became of it, by a call that only reads; do not do it again. If it cannot be told, "
                 "tell the user that it may or may not be done.")  # fmt: skip
     elif earlier.state == VERIFIED:
@@ -59,14 +58,14 @@ def order(contract: Contract, earlier: Operation) -> str:
     else:
         todo = "do not make it again, and undo nothing on your own: tell the user, who must decide which one to undo."
     free = ""
-    if earlier.state in OPEN:
+    if earlier.state in UNRESOLVED:
         name = quoted(earlier.last.call, 80)
         free = f" If the user knows that it was never made: truecall reconcile --give-up {name}"
     retry = " A retry with the very same idempotency key is let through." if earlier.keys else ""
     remedy = contract.plain.get("remedy")
     more = f" {quoted(remedy, 400)}" if remedy else ""
     owner = f" Who settles it: {quoted(earlier.owner, 120)}." if earlier.owner else ""
-    return f"{todo}{retry if earlier.state in OPEN else ''}{more}{owner}{free}"
+    return f"{todo}{retry if earlier.state in UNRESOLVED else ''}{more}{owner}{free}"
 
 
 def with_progress(correction: Correction, told: Sequence[str]) -> Correction:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from truecall_py.core.redaction import quoted, shortened
-from truecall_py.core.types import DUPLICATE, REFUTED, UNVERIFIED
-from truecall_py.ledger.events import PENDING
+from truecall_py.core.types import DUPLICATE, PENDING, REFUTED, UNVERIFIED
 from truecall_py.messages.corrections import ALL, evidence, shell_word
 from truecall_py.policy import orders as policy
 

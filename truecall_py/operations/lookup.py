@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contracts.model import Contract
-    from truecall_py.judging.recorder import Remembering
+    from truecall_py.judging.recorder import Recorder
     from truecall_py.ledger.store import Ledger
     from truecall_py.world.world import World
 
 
-def look_up(memory: Remembering, contract: Contract, earlier: Operation, call: ToolCall, moment: Moment) -> None:
+def look_up(recorder: Recorder, contract: Contract, earlier: Operation, call: ToolCall, moment: Moment) -> None:
     """Asks the source once what became of an earlier call, and notes what it says. Raises LedgerError."""
     from truecall_py.ledger.pending_calls import OPERATIONS, find
 
-    kept = find(memory.state, earlier.last.session, earlier.last.call, OPERATIONS)
+    kept = find(recorder.state, earlier.last.session, earlier.last.call, OPERATIONS)
     asked = kept.guarded() if kept is not None else ToolCall(**{**call.__dict__, "session": earlier.last.session,
                                                            "call_id": earlier.last.call})  # fmt: skip
-    look(memory.ledger, memory.memory.key, contract, asked, moment, "call " + call.call_id)
+    look(recorder.ledger, recorder.history.key, contract, asked, moment, "call " + call.call_id)
 
 
 def look(ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str) -> str:

@@ -9,7 +9,7 @@ import os
 import time
 
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, Outcome
+from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, Outcome
 from truecall_py.judging.receipt import CHECK, FINAL, later
 from truecall_py.ledger.events import phrase, turn_of
 from truecall_py.ledger.pending_calls import OPERATIONS, forget
@@ -18,7 +18,6 @@ from truecall_py.operations.view import (
     DROPPED,
     INTENT,
     OF_OPERATIONS,
-    OPEN,
     RECEIPT,
     STATES,
     Operation,
@@ -112,7 +111,7 @@ def others_open(ledger: Ledger, session: str, call: str, name: str) -> bool:
     """Whether a call began another operation that is not settled, so that it is still to be looked up. Raises
     LedgerError."""
     names = {each.identity for each in ledger.of(session, call) if each.event.startswith(INTENT)}
-    return any((each := named(ledger, other)) is not None and each.state in OPEN for other in names - {name})
+    return any((each := named(ledger, other)) is not None and each.state in UNRESOLVED for other in names - {name})
 
 
 def reused(ledger: Ledger, mine: Sequence[Event]) -> str:
@@ -159,7 +158,7 @@ def in_doubt(ledger: Ledger, events: Sequence[Event], call: str) -> dict[str, An
     """The operation that a call began, by the `events` of its session, and of which nobody knows how it stands, as a
     verdict names it; empty where there is none, or where it is only observed. Raises LedgerError."""
     for each in (named(ledger, name) for name in meant(events, call)):
-        if each is not None and each.state in OPEN and not each.last.data.get("observe"):
+        if each is not None and each.state in UNRESOLVED and not each.last.data.get("observe"):
             return {"contract": each.contract, "operation": each.identity, "owner": each.owner}
     return {}
 

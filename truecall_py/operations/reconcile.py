@@ -13,7 +13,7 @@ import time
 from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError, UsageError
 from truecall_py.core.record import record
-from truecall_py.core.types import DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, ToolCall
 from truecall_py.judging.engine import Moment
 from truecall_py.ledger import open_calls, pending_calls
 from truecall_py.ledger.events import PENDING, worst
@@ -92,7 +92,7 @@ def work(ledger: Ledger) -> list[Item]:
     """Everything that stands open, the oldest first. Raises LedgerError."""
     found = []
     for each in view.every(ledger):
-        if each.state in view.OPEN:
+        if each.state in UNRESOLVED:
             last = each.last
             said = str(each.receipt["found"]) if each.receipt else ""
             ended = ledger.find(last.session, last.call, ENDED)
@@ -203,7 +203,7 @@ def by_gate(
     assert item.ended is not None
     call = kept.call
     judge = settle.Judge(found, state, folder, time.monotonic() + LOOK)
-    if not settle.named(found, call):
+    if not store.contracts_naming(found, call):
         return Result(item, item.state, item.found, f"no trusted contract {item.contract} is about it any more")
     now = pending_calls.Kept(settle.changed(call, background=False), kept.at)
     if call.background and any(each.state != VERIFIED for each in judge.judge(now)):
@@ -225,7 +225,7 @@ def as_it_is(ledger: Ledger, item: Item, why: str) -> Result:
     if now is None:
         return Result(item, REFUTED, "it was given up", "")
     found = str(now.receipt["found"]) if now.receipt else ""
-    return Result(item, now.state, found, why if now.state in view.OPEN and why != found else "")
+    return Result(item, now.state, found, why if now.state in UNRESOLVED and why != found else "")
 
 
 def named(ledger: Ledger, call: str) -> list[Item]:
@@ -304,4 +304,4 @@ def asked(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, str]:
 
 def receipts_of(found: Sequence[Source], call: ToolCall, contract: str) -> list[Contract]:
     """The trusted contracts of that id which settle a call by receipt."""
-    return [each for each in settle.named(found, call) if each.id == contract and "receipt" in each.plain]
+    return [each for each in store.contracts_naming(found, call) if each.id == contract and "receipt" in each.plain]

@@ -12,13 +12,12 @@ from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.hashing import sha256
 from truecall_py.core.record import record
+from truecall_py.core.types import UNTOLD_INTENT
 from truecall_py.judging.engine import Moment
 from truecall_py.ledger.pending_calls import OPERATIONS, SUFFIX, Kept, at
 from truecall_py.ledger.store import Event, LedgerError
 from truecall_py.operations.intents import Intent, event_of, intents, settled_by_receipt
-from truecall_py.operations.settle import named
-from truecall_py.operations.view import INTENT, UNTOLD, digest, fold
-from truecall_py.stop.claims import names
+from truecall_py.operations.view import INTENT, digest, fold
 from truecall_py.trust import store
 from truecall_py.world.snapshots import entries
 
@@ -89,10 +88,10 @@ def taken_in(ledger: Ledger, key: bytes, state: str, hand: Sequence[Contract], e
             raise LedgerError(why, ledger.path, "try again: what was learnt is kept")
         told = begun_by(ledger, each)
         if not told:
-            contracts = of_folder(each, state, sources) or [one for one in hand if names(one, each.call)]
+            contracts = of_folder(each, state, sources) or [one for one in hand if one.names(each.call)]
             told = first(ledger, each, begun(each, contracts, key, ends))
             strange += not told
-        untold += [event for event in told if event.data.get(UNTOLD)]
+        untold += [event for event in told if event.data.get(UNTOLD_INTENT)]
     if not untold and not strange:
         mark(state, key)
     return Left(tuple(untold), strange)
@@ -126,7 +125,7 @@ def of_folder(one: Kept, state: str, sources: dict[str, list[Source]]) -> list[C
             sources[folder] = store.sources(folder, state, paths.user_file(), None)
         except TruecallError:
             sources[folder] = []
-    return settled_by_receipt(named(sources[folder], one.call))
+    return settled_by_receipt(store.contracts_naming(sources[folder], one.call))
 
 
 def begun(one: Kept, contracts: Sequence[Contract], key: bytes, ends: float) -> list[Event]:
@@ -138,10 +137,10 @@ def begun(one: Kept, contracts: Sequence[Contract], key: bytes, ends: float) -> 
         told = intents(contract, call, Moment(ends, one.at, folder), key, unsure=unsure)
         found += [event_of(each, one.call, folder, one.at, key, late=True) for each in told]
         if unsure:
-            name = digest(key, UNTOLD, f"{call.session} {call.call_id} {contract.id}")
-            intent = Intent(contract, {}, name, "", f"{INTENT}{contract.id} {UNTOLD}")
+            name = digest(key, UNTOLD_INTENT, f"{call.session} {call.call_id} {contract.id}")
+            intent = Intent(contract, {}, name, "", f"{INTENT}{contract.id} {UNTOLD_INTENT}")
             event = event_of(intent, one.call, folder, one.at, key, late=True)
-            found.append(Event(**{**event.__dict__, "data": {**event.data, UNTOLD: unsure[0]}}))
+            found.append(Event(**{**event.__dict__, "data": {**event.data, UNTOLD_INTENT: unsure[0]}}))
     return found
 
 

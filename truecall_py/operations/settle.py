@@ -13,7 +13,6 @@ import time
 
 from truecall_py.clients import call_outcomes
 from truecall_py.contracts.model import Contract
-from truecall_py.core.errors import TrustError
 from truecall_py.core.types import FAILURE, LIE, REFUTED, SUCCESS, UNKNOWN, UNVERIFIED, VERIFIED, Correction, ToolCall
 from truecall_py.judging.engine import Moment
 from truecall_py.judging.judge import applies, concluded, snapshot_of, verdicts
@@ -22,6 +21,7 @@ from truecall_py.ledger import pending_calls
 from truecall_py.ledger.events import PENDING, as_data, contract_of, filed, worst
 from truecall_py.ledger.pending_calls import Kept
 from truecall_py.ledger.store import ENDED, JUDGED, SETTLED, Event, Ledger, LedgerError
+from truecall_py.trust.store import contracts_naming
 from truecall_py.world.snapshots import Snapshot
 from truecall_py.world.world import World
 
@@ -48,7 +48,7 @@ class Judge:
 
     def judge(self, kept: Kept) -> list[Verdict]:
         """The verdicts on a call as things are now: one look, without patience."""
-        call, contracts = kept.guarded(), named(self.found, kept.call)
+        call, contracts = kept.guarded(), contracts_naming(self.found, kept.call)
         if not contracts:
             return []
         once = [
@@ -61,7 +61,7 @@ class Judge:
         made = verdicts(once, call, self.ends, self.folder, before, kept.at)
         if not any("receipt" in each.plain for each in contracts):
             return made
-        from truecall_py.operations.intents import again
+        from truecall_py.operations.duplicate_guard import again
 
         return again(self.state, contracts, call, made, self.folder)
 
@@ -72,7 +72,7 @@ class Judge:
             observing = event.data.get("observing", ())
             return [str(each) for each in event.data.get("contracts", ()) if each not in observing]
         call, moment = kept.guarded(), Moment(self.ends, kept.at, self.folder)
-        mine = [each for each in named(self.found, kept.call) if each.plain.get("mode") != "observe"]
+        mine = [each for each in contracts_naming(self.found, kept.call) if each.plain.get("mode") != "observe"]
         return [each.id for each in mine if applies(each, call, moment, before=True)]
 
     def rows(self, made: Sequence[Verdict], event: Event) -> list[dict[str, Any]]:
@@ -139,17 +139,6 @@ def over(event: Event, state: str, rows: Sequence[dict[str, Any]]) -> bool:
     if any(row.get("operation") for row in rows):
         return event.state != REFUTED and state == REFUTED
     return event.state == PENDING and state != PENDING
-
-
-def named(found: Sequence[Source], call: ToolCall) -> list[Contract]:
-    """The contracts that name a call; a file that cannot be read is told of elsewhere."""
-    contracts: list[Contract] = []
-    for source in found:
-        try:
-            contracts += source.named(call)
-        except TrustError:
-            continue
-    return contracts
 
 
 def finished(call: ToolCall, fate: Fate | None) -> ToolCall:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
-from truecall_py.core.types import DUPLICATE, PENDING, REFUTED, VERIFIED
+from truecall_py.core.types import DUPLICATE, PENDING, REFUTED, UNRESOLVED, VERIFIED
 from truecall_py.judging.receipt import compared, later
 from truecall_py.ledger.store import SELECT, Kept
 
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from truecall_py.ledger.store import Event, Ledger
 
 INTENT, RECEIPT = "intent ", "receipt "  # how the names of their events begin
-UNTOLD = "untold"  # in the data of an intent: why nobody can tell which operation its call began
 DROPPED = "dropped"  # a call that was never made, or that a person gave up
-OPEN = ("unknown", PENDING)
 STATES = (VERIFIED, REFUTED, PENDING, DUPLICATE)
 OF_OPERATIONS = "substr(event, 1, 7) IN ('intent ', 'receipt')"  # as the ledger's index has it, else it is not used
 INSTANCE = ("tenant", "resource")  # what tells two operations of several steps apart
@@ -86,7 +84,7 @@ class Operation:
         return float(min(review)) if review else None
 
     def overdue(self, now: float) -> bool:
-        return self.state in OPEN and self.deadline is not None and now > self.deadline
+        return self.state in UNRESOLVED and self.deadline is not None and now > self.deadline
 
 
 @record(frozen=True)

@@ -9,6 +9,7 @@ from truecall_py.checks import module
 from truecall_py.clients.payload import unanswered
 from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import COMBINATORS, guards, guards_only
+from truecall_py.contracts.template import fill_fields
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import DEADLINE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome
@@ -209,7 +210,7 @@ def expected(spec: CheckSpec, facts: Facts) -> str:
         return spec.name
     try:
         check = module(spec.name)
-        return str(check.expect(polling.asked(check, spec.params, facts)))
+        return str(check.expect(fill_fields(check.FIELDS, spec.params, facts)))
     except (Unverified, KeyError, ImportError, TypeError, ValueError):
         return f"{spec.name} holds"
 

@@ -9,10 +9,10 @@ generative AI (execute tool span); everything else stands under `truecall.*`.
 
 from __future__ import annotations
 
-from truecall_py import __version__
 from truecall_py.core.fast_json import dumps
 from truecall_py.core.hashing import sha256
 from truecall_py.core.types import FAILURE, REFUTED, VERIFIED
+from truecall_py.core.version import __version__
 from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, SETTLED, WAITING
 from truecall_py.reporting.calls import BESIDE
 

@@ -7,6 +7,7 @@ import os
 
 from truecall_py.core.errors import UsageError
 from truecall_py.core.record import record
+from truecall_py.core.types import UNRESOLVED
 from truecall_py.ledger.store import FILE, SELECT, STOP, SWITCH, Kept, Ledger, column
 
 TYPE_CHECKING = False
@@ -191,7 +192,7 @@ def unsettled_of(ledger: Ledger) -> set[str]:
 
     found: set[str] = set()
     for each in view.every(ledger):
-        if each.state in view.OPEN:
+        if each.state in UNRESOLVED:
             found |= {told.session for told in view.told_of(ledger, each.identity)}
     return found
 

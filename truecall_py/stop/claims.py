@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from truecall_py.contracts.facts import Facts, exit_code, reported
 from truecall_py.core.errors import TrustError, Unverified
-from truecall_py.core.glob import fits
 from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, UNVERIFIED, VERIFIED, Outcome, ToolCall
 from truecall_py.judging.engine import condition, untold, verdict
 from truecall_py.judging.polling import watched
@@ -34,14 +33,6 @@ UNKNOWN = "no such call is known to have ended well in this turn, and it may hav
 SEARCHED = 200_000  # characters of a message, from its end
 
 
-def names(contract: Contract, call: ToolCall) -> bool:
-    """Whether a contract's `tool` or `kind` is this call's."""
-    plain = contract.plain
-    return bool(call.kinds & set(plain.get("kind") or ())) or any(
-        pattern == call.tool or fits(pattern, call.tool) for pattern in plain.get("tool") or ()
-    )
-
-
 def known_by(contract: Contract) -> str:
     """The name of a contract among those of all files."""
     return f"{contract.id} of {filed(contract.file)}"
@@ -55,7 +46,7 @@ def stands_behind(contract: Contract, call: ToolCall, ends: float) -> bool | str
     """Whether a call that has ended is one that the contract asks for: FAILED where a claim would need it, and it
     said itself that it failed (a `when` that is about that decides for itself); None where a condition, or how it
     ended, cannot be told."""
-    if not names(contract, call):
+    if not contract.names(call):
         return False
     world = World(call.start_cwd, contract.project, ends)
     when, unsure = contract.plain["when"], False

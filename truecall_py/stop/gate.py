@@ -16,12 +16,13 @@ from truecall_py.clients.call_outcomes import RUNNING, Fate
 from truecall_py.core.errors import TrustError
 from truecall_py.core.types import FAILURE, UNKNOWN, UNVERIFIED, VERIFIED
 from truecall_py.judging.judge import concluded
-from truecall_py.judging.recorder import Remembering
+from truecall_py.judging.recorder import Recorder
 from truecall_py.ledger import open_calls, pending_calls, unrecorded_calls
 from truecall_py.ledger.cooldowns import route_of
-from truecall_py.ledger.events import PENDING, RESTS, Memory
+from truecall_py.ledger.events import PENDING, RESTS
 from truecall_py.ledger.open_calls import Open
 from truecall_py.ledger.pending_calls import Kept
+from truecall_py.ledger.session_history import SessionHistory
 from truecall_py.ledger.session_marks import lost
 from truecall_py.ledger.store import ENDED, JUDGED, LOST, SETTLED, STOP, Event
 from truecall_py.operations.precedence import in_doubt, meant, never_made
@@ -139,13 +140,13 @@ class Gate(Judge):
         call = changed(kept.call, reported=fate.said, exit_code=fate.code, text=fate.text or None)
         if hasattr(self.harness, "inner"):
             call = self.harness.inner(call)
-        memory = Remembering(self.state, call, self.policy(), named=True)
+        recorder = Recorder(self.state, call, self.policy(), named=True)
         if kept.masked:
-            memory.memory.known = kept.identity
-        memory.stops = claims.asked_for(self.found, call, self.ends)
-        concluded(call, self.judge(Kept(call, kept.at)), (), memory)
-        if memory.trouble is not None:
-            raise memory.trouble  # what it found is not written down, so that nothing would stand open
+            recorder.history.known = kept.identity
+        recorder.stops = claims.asked_for(self.found, call, self.ends)
+        concluded(call, self.judge(Kept(call, kept.at)), (), recorder)
+        if recorder.trouble is not None:
+            raise recorder.trouble  # what it found is not written down, so that nothing would stand open
 
     def policy(self) -> dict[str, Any]:
         return next((each.policy for each in self.found if each.policy), {})
@@ -206,7 +207,7 @@ class Gate(Judge):
         """What stands open and is to be told, with what is known of each for the order that it gets."""
         found = [*open_calls.standing(self.events, self.mine, self.again()), *lost]
         marked = os.path.exists(os.path.join(self.state, RESTS))
-        rests = Memory(self.ledger, self.stop.session, self.policy()).resting() if marked else {}
+        rests = SessionHistory(self.ledger, self.stop.session, self.policy()).resting() if marked else {}
         return [
             Open(each.event, awake(each.row, rests), each.state, each.event.call not in self.blind,
                  open_calls.overtaken(each.event, self.events), route_of(each.row) in rests,

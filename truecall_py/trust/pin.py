@@ -8,7 +8,6 @@ import os
 import time
 from contextlib import contextmanager
 
-from truecall_py import __version__
 from truecall_py.contract_files import loader
 from truecall_py.contract_files.compiler import in_project
 from truecall_py.contract_files.lint.codes import problem
@@ -19,6 +18,7 @@ from truecall_py.core.fast_json import dumps
 from truecall_py.core.hashing import sha256
 from truecall_py.core.record import record
 from truecall_py.core.types import Problem
+from truecall_py.core.version import __version__
 from truecall_py.trust.store import (
     FOLDER,
     GUARDS,

@@ -11,15 +11,16 @@ from __future__ import annotations
 import os
 import stat as modes
 
-from truecall_py import __version__
 from truecall_py.contracts.model import FILE_NAME, Contract, contract
 from truecall_py.core.errors import TrustError
 from truecall_py.core.fast_json import loads
 from truecall_py.core.glob import fits
 from truecall_py.core.record import record
+from truecall_py.core.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from truecall_py.core.types import ToolCall
@@ -310,3 +311,14 @@ def changed_code(plain: dict[str, Any]) -> str:
         except OSError:
             return str(path)
     return ""
+
+
+def contracts_naming(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
+    """The contracts of all files that name a call; a file that cannot be read is told of elsewhere."""
+    contracts: list[Contract] = []
+    for source in sources:
+        try:
+            contracts += source.named(call)
+        except TrustError:
+            continue
+    return contracts

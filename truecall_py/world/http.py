@@ -281,7 +281,7 @@ def exchange(
 ) -> tuple[Fetched, str]:
     from http.client import HTTPConnection, IncompleteRead
 
-    from truecall_py import __version__
+    from truecall_py.core.version import __version__
 
     sent = {
         "host": target.authority,

@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 import click
 
-from truecall_py import __version__
 from truecall_py.contract_files.lint import codes
 from truecall_py.contract_files.loader import problems
 from truecall_py.contract_files.yaml_reader import LARGEST
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import UsageError
 from truecall_py.core.types import Problem
+from truecall_py.core.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

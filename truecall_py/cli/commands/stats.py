@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 from truecall_py.cli.commands.log import EMPTY, folder_of, session_of
+from truecall_py.cli.output.tables import table
 from truecall_py.core.timestamps import local, moment
 from truecall_py.operations import view
 from truecall_py.reporting import calls, queries, statistics
-from truecall_py.reporting.text import count, fitting
-
-ROWS = 15  # of one table
+from truecall_py.reporting.text import count
 
 
 @click.command()
@@ -79,16 +78,3 @@ def once(told: dict[str, int]) -> None:
         late = f"; {told['overdue']} of these overdue (truecall reconcile)" if told["overdue"] else ""
         click.echo(f"{count(told['count'], 'operation')}: {', '.join(words)}{late}")
 
-
-def table(first: str, rows: list[dict[str, Any]], *columns: str) -> None:
-    """A table of at most ROWS rows, 80 letters wide."""
-    if not rows:
-        return
-    room = 80 - sum(len(name) + 2 for name in columns)
-    names = "".join(f"  {name.replace('_', ' ')}" for name in columns)
-    click.echo("\n" + click.style(f"{first:<{room}}{names}", bold=True))
-    for row in rows[:ROWS]:
-        cells = "".join(f"  {row[name.replace(' ', '_')]:>{len(name)}}" for name in columns)
-        click.echo(f"{fitting(str(row[first]), room - 1):<{room}}{cells}")
-    if len(rows) > ROWS:
-        click.echo(f"and {len(rows) - ROWS} more: --json has them all")

@@ -8,34 +8,16 @@ import click
 
 from truecall_py.api import judge
 from truecall_py.cli import payload_files
+from truecall_py.cli.output.verify import Judged
 from truecall_py.clients import NAMES
 from truecall_py.core.errors import PayloadError
-from truecall_py.core.record import record
 from truecall_py.core.types import REFUTED, UNVERIFIED
-from truecall_py.judging.judge import Judgement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from truecall_py.trust.store import Source
-
-
-@record(frozen=True)
-class Judged:
-    """One payload and what came of it; `trouble` where it could not even be read as a hook call."""
-
-    name: str
-    judgement: Judgement | None
-    trouble: str = ""
-
-    @property
-    def state(self) -> str:
-        """The worst verdict, "" where no contract applied."""
-        if self.judgement is None:
-            return UNVERIFIED
-        states = {verdict.state for verdict in self.judgement.verdicts}
-        return next((state for state in (REFUTED, UNVERIFIED) if state in states), "verified" if states else "")
 
 
 @click.command()

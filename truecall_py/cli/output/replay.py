@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from truecall_py.cli.commands.stats import table
+from truecall_py.cli.output.tables import table
 from truecall_py.clients.transcripts import Lines, Made
 from truecall_py.core.record import record
 from truecall_py.core.redaction import harmless, quoted

@@ -13,13 +13,31 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from truecall_py.cli.commands.verify import Judged
 from truecall_py.cli.output.junit import Case, suite
+from truecall_py.core.record import record
 from truecall_py.core.redaction import harmless, quoted
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
+from truecall_py.judging.judge import Judgement
 
 MANY = 20  # payloads from which on those that no contract applies to are only counted
 COLOURS = {VERIFIED: "green", REFUTED: "bold red", UNVERIFIED: "yellow"}
+
+
+@record(frozen=True)
+class Judged:
+    """One payload and what came of it; `trouble` where it could not even be read as a hook call."""
+
+    name: str
+    judgement: Judgement | None
+    trouble: str = ""
+
+    @property
+    def state(self) -> str:
+        """The worst verdict, "" where no contract applied."""
+        if self.judgement is None:
+            return UNVERIFIED
+        states = {verdict.state for verdict in self.judgement.verdicts}
+        return next((state for state in (REFUTED, UNVERIFIED) if state in states), "verified" if states else "")
 
 
 def console() -> tuple[Console, io.StringIO]:

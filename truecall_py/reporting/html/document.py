@@ -6,8 +6,8 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from truecall_py import __version__
 from truecall_py.core.timestamps import local
+from truecall_py.core.version import __version__
 from truecall_py.reporting.html import summary
 from truecall_py.reporting.html.account import Account
 from truecall_py.reporting.html.markup import Markup, data, join, style, tag
