@@ -304,9 +304,9 @@ def ended(number, frame):
 signal.signal(signal.SIGTERM, ended)
 try:
     script = "echo $$ > pid; mv pid pid.done; sleep 300 & sleep 300"
-    process.run(["sh", "-c", script], {{}}, {folder!r}, b"", 60, time.monotonic() + 60)
+    run_program.run(["sh", "-c", script], {{}}, {folder!r}, b"", 60, time.monotonic() + 60)
 except DeadlineReached:
-    print("reached", process.LIVE)
+    print("reached", run_program.LIVE)
 """
 
 
@@ -314,7 +314,7 @@ def test_a_signal_to_the_hook_takes_the_probe_with_it(tmp_path):
     """DeadlineReached, raised by a signal handler in the middle, leaves nothing of the probe behind."""
     parent = ROOT
     code = INTERRUPTED.format(parent=parent, folder=str(tmp_path))
-    hook = subprocess.Popen([sys.executable, "-I", "-c", code], stdout=subprocess.PIPE, text=True)
+    hook = subprocess.Popen([sys.executable, "-I", "-S", "-c", code], stdout=subprocess.PIPE, text=True)
     pid_file = tmp_path / "pid.done"
     until = time.monotonic() + 10
     while not pid_file.exists() and time.monotonic() < until:
@@ -323,6 +323,73 @@ def test_a_signal_to_the_hook_takes_the_probe_with_it(tmp_path):
     out, _ = hook.communicate(timeout=10)
     assert out == "reached []\n"
     assert gone(int(pid_file.read_text()))
+
+
+# The signal comes before the first bytecode instruction of `run`, then before the second, and so on until it runs; in
+# `subprocess`, before every line. No handler runs at a NOP, and the NOP of a `finally` is outside of its `try`.
+STEP_BY_STEP = """
+import dis, os, signal, sys, time
+sys.path.append({parent!r})
+from truecall_py.world import run_program
+from truecall_py.core.errors import DeadlineReached
+
+def ended(number, frame):
+    raise DeadlineReached
+
+def traced(frame, event, _):
+    if frame.f_code.co_name == "attend":  # the probe runs
+        sys.settrace(None)
+        return None
+    ours = frame.f_code.co_filename == run_program.__file__
+    if not ours and not frame.f_code.co_filename.endswith("/subprocess.py"):
+        return None
+    frame.f_trace_opcodes = ours
+    global steps, sent
+    if ours and event == "opcode":
+        steps += frame.f_code.co_code[frame.f_lasti] != dis.opmap["NOP"]
+    steps += not ours and event == "line"
+    if steps == number and not sent:
+        sent = True
+        os.kill(os.getpid(), signal.SIGTERM)
+    return traced
+
+if {among_threads}:
+    import subprocess, threading
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for this once
+number, sent = 0, True
+while sent:
+    number += 1
+    steps, sent = 0, False
+    signal.signal(signal.SIGTERM, ended)
+    try:
+        sys.settrace(traced)
+        run_program.run(["sleep", "300"], {{}}, "/", b"", 0, time.monotonic() + 60)
+        assert not sent, f"the signal before step {{number}} was lost"
+    except DeadlineReached:
+        assert sent
+    finally:
+        sys.settrace(None)
+    assert signal.getsignal(signal.SIGTERM) is ended, number
+    assert run_program.LIVE == [], number
+    try:
+        os.waitpid(-1, os.WNOHANG)
+        raise SystemExit(f"the signal before step {{number}} left the probe behind")
+    except ChildProcessError:
+        os.closerange(3, 32)  # what the interrupted run had open
+print(number, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("among_threads", [False, True])
+def test_a_signal_at_any_step_of_the_start_takes_the_probe_with_it(among_threads):
+    """There is no moment between the start of a probe and the record of it at which a signal leaves it behind, loses
+    its own handler, or is lost."""
+    code = STEP_BY_STEP.format(parent=ROOT, among_threads=among_threads)
+    argv = [sys.executable, "-I", "-S", "-c", code]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, start_new_session=True)
+    assert done.returncode == 0 and int(done.stdout) > 200, done.stdout + done.stderr
 
 
 def test_signals_of_the_hook_are_not_blocked_in_the_probe(tmp_path):

@@ -27,7 +27,6 @@ KILL = 9
 # The import of `signal` costs most of a bare interpreter (it loads enum); these numbers are the same on Linux
 # and macOS. Python ignores SIGPIPE and SIGXFSZ, and a hook may be started with the others ignored.
 RESTORED = (1, 2, 3, 13, 14, 15, 25)
-MASKABLE = range(1, 32)
 
 LIVE: list[int] = []  # groups that are not known to be gone
 
@@ -101,15 +100,16 @@ def run(
         return nothing(why, "contract")
     ours: list[int] = []
     theirs: list[int] = []
-    pid = 0
+    group: list[int] = []
     try:
         try:
             channels(ours, theirs, bool(stdin))
-            pid = start(program, argv, environment, folder, theirs)
+            start(program, argv, environment, folder, theirs, group)
         except (OSError, ValueError) as error:
             return nothing(not_started(argv[0], error), "contract")
         finally:
             close(theirs)
+        (pid,) = group
         outputs = [Output(ours[0], keep), Output(ours[1], keep)]
         ended = attend(pid, outputs, ours, stdin, until)
         end(pid)
@@ -120,8 +120,9 @@ def run(
         return finished(argv[0], ended, outputs, until - began)
     finally:
         # Whatever is on its way out, DeadlineReached included: nothing of the probe stays behind.
-        if pid in LIVE:
-            end(pid)
+        for pid in group:
+            if pid in LIVE:
+                end(pid)
         close(ours)
 
 
@@ -192,33 +193,52 @@ def close(descriptors: list[int]) -> None:
         os.close(descriptors.pop())
 
 
-def start(program: str, argv: list[str], env: dict[str, str], folder: str, theirs: list[int]) -> int:
-    """Starts the probe as leader of a new session and notes it in LIVE. Raises OSError, ValueError."""
+def start(
+    program: str, argv: list[str], env: dict[str, str], folder: str, theirs: list[int], group: list[int]
+) -> None:
+    """Starts the probe as leader of a new session and records its number in `group` and LIVE. A signal handler runs
+    before both or after both: one that raises in between would leave the probe behind. Raises OSError, ValueError."""
+    from _signal import getsignal, signal  # type: ignore[import-not-found]
     from _thread import _count
 
-    if _count():
-        return start_among_threads(program, argv, env, folder, theirs)
-    from _signal import SIG_SETMASK, pthread_sigmask  # type: ignore[import-not-found]
+    arrived: list[tuple[int, object]] = []
 
-    # A signal handler that raises between the start and the note would leave the probe behind. The working
-    # folder is the process's own, which nobody else uses while no thread runs and no handler can.
-    before = pthread_sigmask(SIG_SETMASK, MASKABLE)
+    def postpone(number: int, frame: object) -> None:
+        arrived.append((number, frame))
+
+    handlers = {number: handler for number in range(1, 32) if callable(handler := getsignal(number))}
     try:
         try:
-            back = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            back = -1  # deleted, or not to be read: nothing to go back to
-        try:
-            os.chdir(folder)
-            pid = spawn(program, argv, env, theirs)
-            LIVE.append(pid)
-            return pid
-        finally:
-            if back >= 0:
-                os.fchdir(back)
-                os.close(back)
+            for number in handlers:
+                signal(number, postpone)
+        except ValueError:
+            pass  # not the main thread, so no handler can run here
+        launch = start_among_threads if _count() else start_alone
+        pid = launch(program, argv, env, folder, theirs)
+        group.append(pid)
+        LIVE.append(pid)
     finally:
-        pthread_sigmask(SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            if getsignal(number) is postpone:
+                signal(number, handler)
+        for number, frame in arrived:
+            handlers[number](number, frame)
+
+
+def start_alone(program: str, argv: list[str], env: dict[str, str], folder: str, theirs: list[int]) -> int:
+    """The probe's number. The working folder is changed for a moment, which nobody else uses while no other thread
+    and no signal handler runs."""
+    try:
+        back = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        back = -1  # deleted, or not to be read: nothing to go back to
+    try:
+        os.chdir(folder)
+        return spawn(program, argv, env, theirs)
+    finally:
+        if back >= 0:
+            os.fchdir(back)
+            os.close(back)
 
 
 def spawn(program: str, argv: list[str], env: dict[str, str], theirs: list[int]) -> int:
@@ -252,7 +272,6 @@ def start_among_threads(
         argv, executable=program, env=env, cwd=folder, start_new_session=True,
         stdin=theirs[0], stdout=theirs[1], stderr=theirs[2],
     )  # fmt: skip
-    LIVE.append(started.pid)
     started.returncode = 0  # it is waited for here; Popen must not wait for it as well
     return started.pid
 
