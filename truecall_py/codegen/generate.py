@@ -8,6 +8,7 @@ import os
 import sys
 
 from truecall_py import checks, clients
+from truecall_py.codegen import docs
 from truecall_py.contract_files.lint import codes
 from truecall_py.core.fast_json import dumps
 from truecall_py.core.paths import PACKAGE
@@ -265,6 +266,7 @@ def files() -> dict[str, str]:
     made[".codex-plugin/plugin.json"] = plugin(hooks="./hooks/codex.json")
     for name in clients.NAMES:
         made[clients.module(name).REGISTRATION.example] = fragment(name)
+    made |= docs.files()
     readme = os.path.join(ROOT, "README.md")
     if os.path.exists(readme):
         with open(readme, encoding="utf-8") as file:
