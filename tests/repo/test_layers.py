@@ -25,7 +25,7 @@ DOORS = {
     "xml": {"checks/support/junit", "cli/output/junit"},
     "yaml": {"contract_files/yaml_reader", "worker/documents"},
     "rich": {"cli", "reporting/text"},
-    "click": {"cli", "reporting/text"},
+    "click": {"cli", "codegen", "reporting/text"},
     "jsonschema": {"contract_files", "worker/main"},
 }
 

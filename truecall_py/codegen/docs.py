@@ -125,7 +125,7 @@ def check_section(name: str) -> str:
         parts.append(f"Give at least one of {needs}." if "," in needs else f"Give {needs}.")
     if name in costs():
         parts.append(f"Cost: {costs()[name]:.1f} times a bare Python start.")
-    parts.append("\n".join(["``` yaml", *(line for lines in shown for line in lines), "```"]))
+    parts.append("\n".join(["~~~yaml", *(line for lines in shown for line in lines), "~~~"]))
     return "\n\n".join(parts)
 
 
