@@ -5,10 +5,9 @@ modules are found by their names, without listing a folder a room, which would c
 found that way is left to Python's own finder.
 """
 
+import _frozen_importlib_external as importer
 import os
 import sys
-
-import _frozen_importlib_external as importer
 
 here = os.path.dirname(os.path.abspath(__file__))
 # In the wheel this folder lies inside the package, in the repository beside it.
