@@ -4,7 +4,7 @@
 
 Each check's first verified example is played: its world is built, the look before the call is taken through the
 registered command, and the call after it is judged through it again and again. `--write` keeps the ratios in
-bench/checks.json, from which the table in the README is made (`python -m truecall_py.codegen.generate`).
+bench/checks.json, from which docs/reference/checks.md is made (`python -m truecall_py.codegen.generate`).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def measure(starts: int) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--starts", type=int, default=15)
-    parser.add_argument("--write", action="store_true", help="keep the ratios for the table in the README")
+    parser.add_argument("--write", action="store_true", help="keep the ratios for docs/reference/checks.md")
     options = parser.parse_args()
     ratios = measure(options.starts)
     for name, ratio in ratios.items():

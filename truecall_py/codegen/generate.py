@@ -7,7 +7,7 @@ import json
 import os
 import sys
 
-from truecall_py import checks, clients
+from truecall_py import clients
 from truecall_py.codegen import docs
 from truecall_py.contract_files.lint import codes
 from truecall_py.core.fast_json import dumps
@@ -180,28 +180,6 @@ def launcher() -> str:
     return text
 
 
-def measured() -> dict[str, float]:
-    """What each check costs, as `bench/checks.py --write` found it; {} where nobody measured."""
-    try:
-        with open(os.path.join(ROOT, "bench", "checks.json"), encoding="utf-8") as file:
-            found: dict[str, float] = json.load(file)
-            return found
-    except OSError:
-        return {}
-
-
-def checks_table() -> str:
-    """The table of checks for the README."""
-    costs = measured()
-    lines = ["| check | what it asserts | fields | cost |", "|---|---|---|---|"]
-    for name in checks.NAMES:
-        module = checks.module(name)
-        fields = ", ".join(f"`{field.name}`" + (" (required)" if field.required else "") for field in module.FIELDS)
-        cost = f"{costs[name]:.1f}" if name in costs else ""
-        lines.append(f"| `{name}` | {module.SUMMARY} | {fields} | {cost} |")
-    return "\n".join(lines)
-
-
 def fragment(name: str) -> str:
     """install/<harness>.*: what a person pastes into the harness's settings."""
     from truecall_py.clients import registration
@@ -247,15 +225,6 @@ def marketplace() -> str:
     return json.dumps(about, indent=2) + "\n"
 
 
-def between(text: str, mark: str, inside: str) -> str:
-    """`text` with what stands between the two comments of `mark` replaced."""
-    start, end = f"<!-- {mark} -->\n", f"\n<!-- /{mark} -->"
-    head, found, rest = text.partition(start)
-    if not found or end not in rest:
-        raise ValueError(f"the marks of {mark} are missing")
-    return head + start + inside + end + rest.partition(end)[2]
-
-
 def files() -> dict[str, str]:
     """Every generated file: path below the repository -> text."""
     made = {"hooks/run.sh": launcher(), "docs/reference/lint-codes.md": codes.document()}
@@ -267,10 +236,6 @@ def files() -> dict[str, str]:
     for name in clients.NAMES:
         made[clients.module(name).REGISTRATION.example] = fragment(name)
     made |= docs.files()
-    readme = os.path.join(ROOT, "README.md")
-    if os.path.exists(readme):
-        with open(readme, encoding="utf-8") as file:
-            made["README.md"] = between(file.read(), "checks", checks_table())
     return made
 
 
