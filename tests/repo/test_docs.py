@@ -82,11 +82,12 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in targets(page):
         path, _, anchor = target.partition("#")
         if "://" in path:
-            inside = re.fullmatch(rf"{re.escape(source)}(?:/(?:blob|tree)/main/(.+))?", path)
+            raw = source.replace("://github.com/", "://raw.githubusercontent.com/")
+            inside = re.fullmatch(rf"{re.escape(source)}(?:/(?:blob|tree)/main/(.+))?|{re.escape(raw)}/main/(.+)", path)
             if not inside:
                 assert source not in path or path in urls().values() or path == f"{source}/security/advisories/new", target
                 continue
-            file = inside[1] or ""
+            file = inside[1] or inside[2] or ""
         else:
             assert page not in ON_THE_INDEX, f"{page}: {target} leads nowhere on the package index"
             file = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
