@@ -57,7 +57,7 @@ def simulate(agree: int, calls: int, wrong: float, seed: int) -> dict[str, float
     found: dict[tuple[bool, str], int] = {}
     for number in range(calls):
         sensor.truth = number % 2 == 0
-        state = polling.worst(polling.watched(contract, call, Facts(call, world)))
+        state = polling.worst_state(polling.poll(contract, call, Facts(call, world)))
         found[sensor.truth, state] = found.get((sensor.truth, state), 0) + 1
         world.ends = world.now() + 20
     half = calls / 200

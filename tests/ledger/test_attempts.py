@@ -525,7 +525,7 @@ def test_a_contract_of_another_file_does_not_rest(project, harness, tmp_path):
 
 def pending(project, *outcomes):
     """Calls that went to the background, and what the stop found when they had ended."""
-    from truecall_py.judging.recorder import mark
+    from truecall_py.judging.recorder import mark_cooldowns
     from truecall_py.ledger.store import ENDED, JUDGED, SETTLED, Event, Ledger
 
     ledger = Ledger(project.state)
@@ -538,7 +538,7 @@ def pending(project, *outcomes):
                    Event(session, f"p{number}", SETTLED if outcome == "landed" else JUDGED, 2.0, tool=tool, state=state,
                          data={"by": "stop", "verdicts": [told]}))  # fmt: skip
     ledger.close()
-    mark(project.state)
+    mark_cooldowns(project.state)
 
 
 @pytest.mark.parametrize(

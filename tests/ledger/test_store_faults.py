@@ -317,4 +317,4 @@ def test_a_ledger_that_breaks_between_two_looks_is_no_trial(turn):
     with sqlite3.connect(path(turn.project)) as other:
         other.execute("DROP TABLE events")
     lie = Verdict("note-saved", REFUTED, LIE, (), "truecall.yaml:3")
-    assert recorder.trials([lie], "success", "") == {} and recorder.trouble is not None
+    assert recorder.read_trials([lie], "success", "") == {} and recorder.trouble is not None

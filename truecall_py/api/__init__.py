@@ -13,7 +13,7 @@ from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import DEADLINE, Correction, ToolCall
 from truecall_py.hook.stdin import decode
 from truecall_py.judging import judge as judging
-from truecall_py.judging.judge import Judgement, concluded, named, verdicts
+from truecall_py.judging.judge import Judgement, conclude, judge_contracts, select_naming
 from truecall_py.trust import pin
 from truecall_py.trust.store import TRUSTED, Pin, Source, enforced
 from truecall_py.world.snapshots import Snapshot
@@ -48,8 +48,8 @@ def judge(
     call = call_of(payload, harness)
     if call is None:
         return guarded(payload, loaded(contracts), harness, ends, verified)
-    found = verdicts(named(loaded(contracts), call), call, ends, snapshot=snapshot)
-    return concluded(call, found)
+    found = judge_contracts(select_naming(loaded(contracts), call), call, ends, snapshot=snapshot)
+    return conclude(call, found)
 
 
 def guarded(
@@ -65,7 +65,7 @@ def guarded(
     from truecall_py.guards.granted_effects import Given
     from truecall_py.messages import guards
 
-    bar = judged(named(contracts, call), call, ends, None, Given(verified))
+    bar = judged(select_naming(contracts, call), call, ends, None, Given(verified))
     if not bar.verdicts:
         return Judgement(None)
     refusal = Correction(guards.refusal(bar.enforced, call, {}), True) if bar.enforced else None
@@ -84,7 +84,7 @@ def look_before(
     errors are those of `judge`."""
     ends = time.monotonic() + deadline
     call = announced_of(payload, harness)
-    return None if call is None else judging.look_before(named(loaded(contracts), call), call, ends)
+    return None if call is None else judging.take_snapshot(select_naming(loaded(contracts), call), call, ends)
 
 
 def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:

@@ -15,8 +15,15 @@ from truecall_py.contracts.model import COMBINATORS, guards
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import FAILURE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome, Verdict
-from truecall_py.judging.engine import Moment, guarding, inside, untold, verdict, world_of
-from truecall_py.judging.polling import evaluate, worst
+from truecall_py.judging.engine import (
+    Moment,
+    enter_application,
+    find_guarded,
+    make_unjudged,
+    make_verdict,
+    make_world,
+)
+from truecall_py.judging.polling import evaluate_check, worst_state
 from truecall_py.policy import retry_budgets
 
 TYPE_CHECKING = False
@@ -80,7 +87,7 @@ class Guard:
 
     def __init__(self, contract: Contract, call: ToolCall, world: World, application: Application) -> None:
         self.contract, self.call, self.application = contract, call, application
-        self.world = inside(world, application)
+        self.world = enter_application(world, application)
         self.facts = Facts(call, self.world, application.file, application.match)
         self.facts.asks = True
         self.began = world.now()
@@ -91,7 +98,7 @@ class Guard:
         found: list[Outcome] = []
         for item in self.contract.plain.get("pre", ()):
             if stage_of(item) == stage:
-                found.append(evaluate(CheckSpec(item["check"], item["params"]), self.call, self.facts))
+                found.append(evaluate_check(CheckSpec(item["check"], item["params"]), self.call, self.facts))
         if stage == LOGIC:
             for effect in self.contract.plain.get("requires", ()):
                 found.append(required(effect, granted))
@@ -102,7 +109,7 @@ class Guard:
     def refuses(self) -> bool:
         """Whether what was found so far keeps the call from being made, whatever a person says."""
         plain = self.contract.plain
-        state = worst(self.outcomes)
+        state = worst_state(self.outcomes)
         return plain.get("mode") != OBSERVE and (state == REFUTED or plain.get("on_unverified") != ASK)
 
     @property
@@ -111,7 +118,7 @@ class Guard:
         if not self.outcomes:
             return None
         outcomes = tuple(self.outcomes)
-        return as_guard(verdict(self.contract, self.call, self.world, self.application, outcomes, self.began))
+        return as_guard(make_verdict(self.contract, self.call, self.world, self.application, outcomes, self.began))
 
 
 def stage_of(item: dict[str, Any]) -> str:
@@ -196,17 +203,17 @@ def judged(
     for contract in contracts:
         if not guards(contract.plain):
             continue
-        world = world_of(contract, call, moment)
-        applying = guarding(contract, call, world)
+        world = make_world(contract, call, moment)
+        applying = find_guarded(contract, call, world)
         if isinstance(applying, Outcome):
-            tell(contract, as_guard(verdict(contract, call, world, None, (applying,), now)))
+            tell(contract, as_guard(make_verdict(contract, call, world, None, (applying,), now)))
             continue
         if not applying:
             continue
         changed = changed_code(contract.plain) if contract.plain.get("pins") else ""
         if changed:
             why_changed = f"{changed} was changed since the contract was trusted; the user can run: truecall trust"
-            tell(contract, as_guard(untold(contract, call, "the code that was trusted", why_changed)))
+            tell(contract, as_guard(make_unjudged(contract, call, "the code that was trusted", why_changed)))
             continue
         pending += [Guard(contract, call, world, each) for each in applying]
     chain(pending, stages, granted)
@@ -250,7 +257,7 @@ def barrier(
         bar = Bar(call, (*bar.verdicts, *more.verdicts), bar.asking | more.asking)
     notices += tuple(guard_words.observed(each, call) for each in bar.observed)
     if recorder is not None:
-        recorder.watched(bar.observed, bar.met)
+        recorder.note_guards(bar.observed, bar.met)
     if not bar.enforced:
         return None, notices
     trials = trials_of(recorder, bar.enforced)
@@ -260,8 +267,8 @@ def barrier(
         return reply, notices
     if recorder is not None:
         orders = {id(each): guard_words.order_of(each, trials.get(id(each))) for each in bar.enforced}
-        recorder.barred(bar.enforced, trials, orders)
-        notices += recorder.complaint()
+        recorder.record_refusal(bar.enforced, trials, orders)
+        notices += recorder.take_complaint()
     reply = harness.refuse(call.event, text, notices)
     return reply, notices
 

@@ -26,7 +26,7 @@ def waiting(state: str, call: ToolCall) -> None:
         return
     try:
         recorder = Recorder(state, call, {})
-        recorder.ledger.add(recorder.event(WAITING, "", {}, call.call_id or asked_about(recorder)))
+        recorder.ledger.add(recorder.make_event(WAITING, "", {}, call.call_id or asked_about(recorder)))
     except LedgerError:
         return
 

@@ -107,7 +107,7 @@ def asked(
         if bar is not None:
             return bar
     unseen = bool(every) and getattr(harness, "ENDS_UNTOLD", False)
-    rest = None if recorder is None else recorder.requested(every, unseen)
+    rest = None if recorder is None else recorder.record_request(every, unseen)
     why = ""
     if rest is not None:
         from truecall_py.messages.corrections import resting
@@ -118,14 +118,14 @@ def asked(
 
         named = call if recorder is None else recorder.call
         why = begun_before(recorder, contracts, named, ends, session, options.transcript)
-    notices += () if recorder is None else recorder.complaint()
+    notices += () if recorder is None else recorder.take_complaint()
     if why:
         refusal: Reply = harness.refuse(event, why, notices)
         return refusal
     if contracts:
-        from truecall_py.judging.judge import look_before
+        from truecall_py.judging.judge import take_snapshot
 
-        snapshot = look_before(contracts, call, ends, session)
+        snapshot = take_snapshot(contracts, call, ends, session)
         if snapshot is not None:
             from truecall_py.world.snapshots import keep
 
@@ -143,9 +143,9 @@ def remembered(
     no name."""
     if not call.session or not any(source.index is not None for source in found):
         return None, ()
-    from truecall_py.judging.recorder import opened
+    from truecall_py.judging.recorder import open_recorder
 
-    return opened(found, contracts, call, state)
+    return open_recorder(found, contracts, call, state)
 
 
 def stopped(harness: ModuleType, stop: Stop, options: Options, ends: float, notices: tuple[str, ...]) -> Reply:
@@ -213,23 +213,23 @@ def judged_by(
         recorder.stops = asked_for(found, call, ends)
     correction = None
     if contracts:
-        from truecall_py.judging.judge import concluded, snapshot_of, verdicts
+        from truecall_py.judging.judge import conclude, find_snapshot, judge_contracts
 
-        snapshot = snapshot_of(contracts, call, state, ends, transcript)
-        made = verdicts(contracts, call, ends, session, snapshot)
+        snapshot = find_snapshot(contracts, call, state, ends, transcript)
+        made = judge_contracts(contracts, call, ends, session, snapshot)
         if any("receipt" in each.plain for each in contracts):
             from truecall_py.operations.duplicate_guard import recalled
 
             made = recalled(recorder, contracts, call if recorder is None else recorder.call, made, session)
-        judgement = concluded(call, made, notices, recorder)
+        judgement = conclude(call, made, notices, recorder)
         correction, notices = judgement.correction, judgement.notices
     elif recorder is not None:
-        recorder.ended((), {}, call.reported, {})
+        recorder.record_end((), {}, call.reported, {})
     if correction is not None and recorder is not None and stops:
         from truecall_py.operations.duplicate_guard import with_progress
 
         correction = with_progress(correction, recorder, found, recorder.call)
-    notices += () if recorder is None else recorder.complaint()
+    notices += () if recorder is None else recorder.take_complaint()
     if untrusted:
         from truecall_py.messages.corrections import with_untrusted
 

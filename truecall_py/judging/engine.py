@@ -27,7 +27,15 @@ from truecall_py.core.types import (  # fmt: skip
     Outcome,
     Verdict,
 )
-from truecall_py.judging.polling import about, broken, brought, untouched, vacuous, watched, worst
+from truecall_py.judging.polling import (
+    is_about,
+    is_untouched,
+    mark_vacuous,
+    merge_effects,
+    poll,
+    report_crash,
+    worst_state,
+)
 from truecall_py.world.world import World
 
 TYPE_CHECKING = False
@@ -63,7 +71,7 @@ class Application:
     match: dict[str, str] | None = None
 
 
-def condition(
+def match_condition(
     path: str, matcher: dict[str, Any], facts: Facts, before: bool = False, guard: bool = False,
     anywhere: bool = False,
 ) -> list[dict[str, str]] | None:  # fmt: skip
@@ -78,8 +86,8 @@ def condition(
             return None
         captures = []
         for pattern in matcher["runs"]:
-            found = captured(pattern, value, facts, before, guard, anywhere)
-            captures += [each for each in found if each not in captures]
+            matches = match_runs(pattern, value, facts, before, guard, anywhere)
+            captures += [match for match in matches if match not in captures]
         if not captures:
             return None
     rest = {operator: wanted for operator, wanted in matcher.items() if operator != "runs"}
@@ -87,7 +95,7 @@ def condition(
     return captures if not rest or holds(wanted, value, facts.world, condition=True) else None
 
 
-def captured(
+def match_runs(
     pattern: str, command: str, facts: Facts, before: bool, guard: bool = False, anywhere: bool = False
 ) -> list[dict[str, str]]:
     """What a `runs` pattern captures of a command; nothing where it does not match."""
@@ -99,15 +107,15 @@ def captured(
 
     # The exit code may cost a look-up: it is asked for only if the command could match at all.
     found = runs(pattern, command, 0, guard, anywhere)
-    return (found if before or not found else runs(pattern, command, exit_code_of(facts))) or []
+    return (found if before or not found else runs(pattern, command, get_exit_code(facts))) or []
 
 
-def exit_code_of(facts: Facts) -> int | None:
+def get_exit_code(facts: Facts) -> int | None:
     value = facts.get("exit_code")
     return value if isinstance(value, int) else None
 
 
-def applications(
+def find_applications(
     contract: Contract, call: ToolCall, world: World, before: bool = False, guard: bool = False
 ) -> list[Application] | str:
     """Every way in which a contract that names this call applies to it, or why it does not; `before` the call,
@@ -115,53 +123,53 @@ def applications(
     Unverified where a condition cannot be told."""
     files: Sequence[File | None] = (None,)
     if contract.plain.get("per_file"):
-        files = call.files if guard else relevant(contract, call)
+        files = call.files if guard else select_files(contract, call)
         if not files:
             return "the call names no file that this contract is about"
-    anywhere = guard and all(map(placeless, contract.plain.get("pre", ())))
-    found: list[Application] = []
+    anywhere = guard and all(map(is_placeless, contract.plain.get("pre", ())))
+    applying: list[Application] = []
     why = ""
     for file in files:
         facts = Facts(call, world, file)
         captures: list[dict[str, str]] = [{}]
         for path, matcher in contract.plain.get("when", {}).items():
-            here = condition(path, matcher, facts, before, guard, anywhere)
+            here = match_condition(path, matcher, facts, before, guard, anywhere)
             if here is None:
                 why = f"when: {path} must be one that {describe(matcher)}, and is {shown(facts.get(path), 80)}"
                 break
             captures = [{**left, **right} for left in captures for right in here]
         else:
-            found.extend(Application(file, match or None) for match in captures)
-    return found or why
+            applying.extend(Application(file, match or None) for match in captures)
+    return applying or why
 
 
-def placeless(item: dict[str, Any]) -> bool:
+def is_placeless(item: dict[str, Any]) -> bool:
     """Whether a compiled check of a guard looks at the call alone, and so in no folder."""
     if item["check"] not in COMBINATORS:
         return STAGE.get(item["check"]) == STRUCTURE
     held = item["params"] if isinstance(item["params"], list) else [item["params"]]
-    return all(map(placeless, held))
+    return all(map(is_placeless, held))
 
 
-def guarding(contract: Contract, call: ToolCall, world: World) -> list[Application] | Outcome:
+def find_guarded(contract: Contract, call: ToolCall, world: World) -> list[Application] | Outcome:
     """Every way in which a contract guards a call that is not made yet; an Outcome where that cannot be told."""
     try:
-        applying = applications(contract, call, world, before=True, guard=True)
+        applying = find_applications(contract, call, world, before=True, guard=True)
     except Unverified as why:
         return Outcome("when", UNVERIFIED, "to see whether the guard is about this call", why.why, why.cause)
     except Exception as error:
-        return broken("when", error)
+        return report_crash("when", error)
     return [] if isinstance(applying, str) else applying
 
 
-def relevant(contract: Contract, call: ToolCall) -> list[File]:
+def select_files(contract: Contract, call: ToolCall) -> list[File]:
     """The files that at least one of the contract's checks is about."""
     if "receipt" in contract.plain:
         return list(call.files)
-    return [file for file in call.files if any(about(item, file, contract) for item in contract.plain["post"])]
+    return [file for file in call.files if any(is_about(item, file, contract) for item in contract.plain["post"])]
 
 
-def world_of(contract: Contract, call: ToolCall, moment: Moment) -> World:
+def make_world(contract: Contract, call: ToolCall, moment: Moment) -> World:
     """The world as this contract sees it, before anything is known of files and captures."""
     return World(
         call.start_cwd, contract.project, moment.ends, None, contract.seconds("timeout"),
@@ -169,41 +177,41 @@ def world_of(contract: Contract, call: ToolCall, moment: Moment) -> World:
     )  # fmt: skip
 
 
-def judge(contract: Contract, call: ToolCall, moment: Moment) -> list[Verdict]:
+def judge_contract(contract: Contract, call: ToolCall, moment: Moment) -> list[Verdict]:
     """One Verdict for every way in which a contract that names this call applies to it; none where it does
     not apply, and none of a doubt where it says `doubts: silent` (a fault of truecall's own is always told)."""
-    world, receipt = world_of(contract, call, moment), "receipt" in contract.plain
+    world, receipt = make_world(contract, call, moment), "receipt" in contract.plain
     began = world.now()
     try:
         # What a lost answer would have told cannot decide whether an operation was begun.
-        applying = applications(contract, call, world, before=receipt)
+        applying = find_applications(contract, call, world, before=receipt)
     except Unverified as why:
-        return [untold(contract, call, "to see whether the contract applies", why.why, why.cause)]
+        return [make_unjudged(contract, call, "to see whether the contract applies", why.why, why.cause)]
     except Exception as error:
-        return [verdict(contract, call, world, None, (broken("when", error),), began)]
+        return [make_verdict(contract, call, world, None, (report_crash("when", error),), began)]
     if isinstance(applying, str):
         return []
-    found = []
+    verdicts = []
     for application in applying:
         began = world.now()
-        here = inside(world, application)
+        here = enter_application(world, application)
         facts = Facts(call, here, application.file, application.match)
-        outcomes = watched(contract, call, facts)
-        told = verdict(contract, call, here, application, outcomes, began)
+        outcomes = poll(contract, call, facts)
+        verdict = make_verdict(contract, call, here, application, outcomes, began)
         silent = contract.plain.get("doubts") == "silent" and not receipt
-        if told.state != UNVERIFIED or told.cause == "truecall" or not silent:
-            found.append(told)
-    return found
+        if verdict.state != UNVERIFIED or verdict.cause == "truecall" or not silent:
+            verdicts.append(verdict)
+    return verdicts
 
 
-def untold(contract: Contract, call: ToolCall, expected: str, why: str, cause: str = "contract") -> Verdict:
+def make_unjudged(contract: Contract, call: ToolCall, expected: str, why: str, cause: str = "contract") -> Verdict:
     """The Verdict of a contract that could not be judged at all."""
     world = World()
     outcome = Outcome("contract", UNVERIFIED, expected, why, cause)
-    return verdict(contract, call, world, None, (outcome,), world.now())
+    return make_verdict(contract, call, world, None, (outcome,), world.now())
 
 
-def inside(world: World, application: Application) -> World:
+def enter_application(world: World, application: Application) -> World:
     """The world of one application: relative paths start where the captured command itself ran."""
     folder = (application.match or {}).get("directory")
     if not folder:
@@ -216,20 +224,20 @@ def inside(world: World, application: Application) -> World:
     return world.at(base)
 
 
-def claim(state: str, said: str, outcomes: Sequence[Outcome] = ()) -> str:
+def classify_claim(state: str, said: str, outcomes: Sequence[Outcome] = ()) -> str:
     """What the verdict makes of the tool's claim (the outcomes of the contract format). What was done twice is there:
     to say that it was done is no lie."""
     if state == VERIFIED:
         return LANDED
     if state == UNVERIFIED:
         return UNKNOWN
-    wrong = [each.receipt or {} for each in outcomes if each.state == REFUTED]
-    if wrong and all(each.get("state") == DUPLICATE for each in wrong):
+    wrong = [outcome.receipt or {} for outcome in outcomes if outcome.state == REFUTED]
+    if wrong and all(receipt.get("state") == DUPLICATE for receipt in wrong):
         return DUPLICATE
     return {SUCCESS: LIE, FAILURE: HONEST_FAILURE}.get(said, NOT_LANDED)
 
 
-def verdict(
+def make_verdict(
     contract: Contract,
     call: ToolCall,
     world: World,
@@ -238,9 +246,9 @@ def verdict(
     began: float,
 ) -> Verdict:
     plain = contract.plain
-    if plain.get("vacuous") != "ok" and worst(outcomes) == VERIFIED and brought(outcomes) == OLD:
-        outcomes = vacuous(outcomes, "tool" if untouched(contract, call, outcomes) else "vacuous")
-    state = worst(outcomes)
+    if plain.get("vacuous") != "ok" and worst_state(outcomes) == VERIFIED and merge_effects(outcomes) == OLD:
+        outcomes = mark_vacuous(outcomes, "tool" if is_untouched(contract, call, outcomes) else "vacuous")
+    state = worst_state(outcomes)
     # Delivery follows the cause: a doubt that is the tool's or the world's doing outweighs one that is ours.
     causes = [outcome.cause for outcome in outcomes if outcome.state == UNVERIFIED]
     cause = next((name for name in causes if name in ("tool", "world")), causes[0] if causes else "")
@@ -250,17 +258,17 @@ def verdict(
     elif application and application.match:
         subject = ", ".join(value[:200] for name, value in application.match.items() if name != "directory")
     said = ABSENT if state == VERIFIED else reported(call, world)
-    about = () if application is None else effect(contract, call, world, application)
+    about = () if application is None else identify_effect(contract, call, world, application)
     marks = bool(plain.get("claims")), plain.get("store") == "none"
     return Verdict(
-        contract.id, state, claim(state, str(said), outcomes), outcomes, contract.source,
+        contract.id, state, classify_claim(state, str(said), outcomes), outcomes, contract.source,
         plain.get("mode", "enforce"), plain.get("repeat", ""), plain.get("remedy", ""),
         tuple(plain.get("alternatives", ())), cause, subject,
         world.now() - began, plain.get("class", ""), plain.get("grants", ""), contract.file, about, *marks,
     )  # fmt: skip
 
 
-def effect(contract: Contract, call: ToolCall, world: World, application: Application) -> tuple[Any, ...]:
+def identify_effect(contract: Contract, call: ToolCall, world: World, application: Application) -> tuple[Any, ...]:
     """What tells one real effect from another: the contract's file, the folder in which relative paths start, and the
     file or the captures. Nothing (an empty tuple) where the folder of a command is not known."""
     if world.base is None and "shell" in call.kinds:

@@ -32,12 +32,12 @@ class Judgement:
         return tuple(dict.fromkeys(verdict.contract for verdict in self.verdicts))
 
 
-def named(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
+def select_naming(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
     """The contracts of all sources that name this call."""
     return [contract for source in sources for contract in source.named(call)]
 
 
-def verdicts(
+def judge_contracts(
     contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None,
     snapshot: Snapshot | None = None, received: float | None = None,
 ) -> list[Verdict]:  # fmt: skip
@@ -48,46 +48,46 @@ def verdicts(
     import time
 
     from truecall_py.contracts.model import guards_only
-    from truecall_py.judging.engine import Moment, judge, untold
+    from truecall_py.judging.engine import Moment, judge_contract, make_unjudged
     from truecall_py.trust.store import changed_code
 
     moment = Moment(ends, time.time() if received is None else received, session, snapshot)
-    call = started(call, snapshot)
-    found: list[Verdict] = []
+    call = restore_folder(call, snapshot)
+    verdicts: list[Verdict] = []
     for contract in contracts:
         if guards_only(contract.plain):
             continue
         changed = changed_code(contract.plain) if contract.plain.get("pins") else ""
         if not changed:
-            found.extend(judge(contract, call, moment))
-        elif applies(contract, call, moment):
+            verdicts.extend(judge_contract(contract, call, moment))
+        elif may_apply(contract, call, moment):
             why = f"{changed} was changed since the contract was trusted (or was not there then)"
             why += "; the user can run: truecall trust"
-            found.append(untold(contract, call, "the code that was trusted", why))
-    return found
+            verdicts.append(make_unjudged(contract, call, "the code that was trusted", why))
+    return verdicts
 
 
-def drifts(call: ToolCall) -> bool:
+def loses_folder(call: ToolCall) -> bool:
     """Whether a command changes its folder, so that its client cannot say afterwards where it started."""
     return call.start_cwd is None and "shell" in call.kinds
 
 
-def snapshot_of(
+def find_snapshot(
     contracts: Sequence[Contract], call: ToolCall, state: str, ends: float | None = None,
     transcript: str | None = None,
 ) -> Snapshot | None:  # fmt: skip
     """What was seen before a call; looked up only where a contract asks, or where only that look knows in which
     folder the command started. `transcript` is asked for the end of calls of whose end no hook was told, until the
     monotonic time `ends`."""
-    if not drifts(call) and not any(contract.plain.get("before") for contract in contracts):
+    if not loses_folder(call) and not any(contract.plain.get("before") for contract in contracts):
         return None
     from truecall_py.world import snapshots
 
-    found = snapshots.find(state, call.session, call.call_id)
-    if found is None:
+    taken = snapshots.find(state, call.session, call.call_id)
+    if taken is None:
         return None
-    snapshots.ended(found)
-    at = found.at
+    snapshots.ended(taken)
+    at = taken.at
 
     def over(name: str) -> bool:
         from truecall_py.clients.call_outcomes import ended_before
@@ -95,10 +95,10 @@ def snapshot_of(
 
         return ended_before(transcript, name, at, World(ends=ends))
 
-    return snapshots.Snapshot(**{**found.__dict__, "over": over if transcript else None})
+    return snapshots.Snapshot(**{**taken.__dict__, "over": over if transcript else None})
 
 
-def started(call: ToolCall, snapshot: Snapshot | None) -> ToolCall:
+def restore_folder(call: ToolCall, snapshot: Snapshot | None) -> ToolCall:
     """The call with the folder in which it started, where only the look before it knows that."""
     if snapshot is None or call.start_cwd is not None or snapshot.cwd is None:
         return call
@@ -107,74 +107,74 @@ def started(call: ToolCall, snapshot: Snapshot | None) -> ToolCall:
     return Call(**{**call.__dict__, "start_cwd": snapshot.cwd})
 
 
-def look_before(
+def take_snapshot(
     contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None
 ) -> Snapshot | None:
     """What the contracts that may apply to a call want to know of the world before it is made; None where that
     is nothing."""
-    wanted = [contract for contract in contracts if drifts(call) or contract.plain.get("before")]
+    wanted = [contract for contract in contracts if loses_folder(call) or contract.plain.get("before")]
     if not wanted:
         return None
     import time
 
     from truecall_py.judging.engine import Moment
-    from truecall_py.judging.snapshot_before import PATIENCE, facts
+    from truecall_py.judging.snapshot_before import TIME_LIMIT, read_facts
     from truecall_py.world.snapshots import Snapshot
 
     at = time.time()
-    starts = Snapshot(at, call.cwd, {})
-    found = facts(wanted, started(call, starts), Moment(min(ends, time.monotonic() + PATIENCE), at, session))
-    return None if found is None else Snapshot(at, call.cwd, found, call.agent, call.turn)
+    call = restore_folder(call, Snapshot(at, call.cwd, {}))
+    observed = read_facts(wanted, call, Moment(min(ends, time.monotonic() + TIME_LIMIT), at, session))
+    return None if observed is None else Snapshot(at, call.cwd, observed, call.agent, call.turn)
 
 
-def applies(contract: Contract, call: ToolCall, moment: Moment, before: bool = False) -> bool:
+def may_apply(contract: Contract, call: ToolCall, moment: Moment, before: bool = False) -> bool:
     """Whether a contract that names this call is about it, or (`before` its end is known) may come to be; where
     nobody can tell, it is."""
     from truecall_py.core.errors import Unverified
-    from truecall_py.judging.engine import applications, world_of
+    from truecall_py.judging.engine import find_applications, make_world
 
     try:
-        return not isinstance(applications(contract, call, world_of(contract, call, moment), before), str)
+        return not isinstance(find_applications(contract, call, make_world(contract, call, moment), before), str)
     except Unverified:
         return True
 
 
-def concluded(
-    call: ToolCall, found: Sequence[Verdict], notices: tuple[str, ...] = (), recorder: Recorder | None = None
+def conclude(
+    call: ToolCall, verdicts: Sequence[Verdict], notices: tuple[str, ...] = (), recorder: Recorder | None = None
 ) -> Judgement:
     """The Judgement of the verdicts: what is told to whom. `memory` knows of earlier attempts, and is told of this
     one."""
-    if not found:
+    if not verdicts:
         if recorder is not None:
-            recorder.ended((), {}, call.reported, {})
+            recorder.record_end((), {}, call.reported, {})
         return Judgement(call, (), None, notices)
     from truecall_py.core.types import FAILURE, REFUTED, VERIFIED
 
     plain = call.reported != FAILURE and not call.transcript and not call.event.endswith("Failure")
-    if plain and all(verdict.state == VERIFIED for verdict in found):
+    if plain and all(verdict.state == VERIFIED for verdict in verdicts):
         if recorder is not None:
-            recorder.ended(found, {}, call.reported, {})
-        return Judgement(call, tuple(found), None, notices)
+            recorder.record_end(verdicts, {}, call.reported, {})
+        return Judgement(call, tuple(verdicts), None, notices)
     from truecall_py.contracts.facts import reported, text
     from truecall_py.policy.orders import DONE_ALREADY, LANDED_ANYWAY, OBSERVE, SILENT, deliver
     from truecall_py.world.world import World
 
     said = reported(call, World())
-    trials = {} if recorder is None else recorder.trials(found, said, text(call) or "")
-    delivered = [(verdict, deliver(verdict, call, said, trials.get(at))) for at, verdict in enumerate(found)]
-    if any(verdict.state == REFUTED for verdict in found):  # then "it did land" would be half the truth
+    trials = {} if recorder is None else recorder.read_trials(verdicts, said, text(call) or "")
+    delivered = [(verdict, deliver(verdict, call, said, trials.get(at))) for at, verdict in enumerate(verdicts)]
+    if any(verdict.state == REFUTED for verdict in verdicts):  # then "it did land" would be half the truth
         delivered = [pair for pair in delivered if pair[1].order not in (LANDED_ANYWAY, DONE_ALREADY)]
     if recorder is not None:
         told_as = {id(verdict): (delivery.order, delivery.form) for verdict, delivery in delivered}
-        forms = {at: told_as.get(id(each), ("", SILENT)) for at, each in enumerate(found)}
-        recorder.ended(found, trials, said, forms)
+        forms = {at: told_as.get(id(verdict), ("", SILENT)) for at, verdict in enumerate(verdicts)}
+        recorder.record_end(verdicts, trials, said, forms)
     if all(delivery.form == SILENT for _, delivery in delivered):
-        return Judgement(call, tuple(found), None, notices)
+        return Judgement(call, tuple(verdicts), None, notices)
     from truecall_py.messages.corrections import correction, handed_over, observed
 
-    told = tuple(observed(verdict, call) for verdict, delivery in delivered if delivery.form == OBSERVE)
-    by_verdict = {id(each): trials[at] for at, each in enumerate(found) if at in trials}
-    made = correction(delivered, call, said, by_verdict, recorder is not None and recorder.ends)
-    if made is not None and made.ends:
-        told += (handed_over(call),)
-    return Judgement(call, tuple(found), made, notices + told)
+    notes = tuple(observed(verdict, call) for verdict, delivery in delivered if delivery.form == OBSERVE)
+    by_verdict = {id(verdict): trials[at] for at, verdict in enumerate(verdicts) if at in trials}
+    sent = correction(delivered, call, said, by_verdict, recorder is not None and recorder.ends)
+    if sent is not None and sent.ends:
+        notes += (handed_over(call),)
+    return Judgement(call, tuple(verdicts), sent, notices + notes)

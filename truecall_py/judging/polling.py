@@ -24,129 +24,130 @@ if TYPE_CHECKING:
 RANK = {REFUTED: 2, UNVERIFIED: 1, VERIFIED: 0}
 PRESENCE, ABSENCE = ("add", "update"), ("delete", "move")
 WRITING = frozenset(("write", "edit"))  # the kinds of calls that touch each file that they name as added or updated
-OF_THE_FILE = ("file_exists", "file_changed")  # whose effect is the file's own mark, and not what stands in it
+FILE_CHECKS = ("file_exists", "file_changed")  # whose effect is the file's own mark, and not what stands in it
 
 
-def about(item: dict[str, Any], file: File, contract: Contract) -> bool:
+def is_about(item: dict[str, Any], file: File, contract: Contract) -> bool:
     """Whether a check is about a file of the call: that a file is gone is asked only of one that was deleted
     or moved away, all else only of the others. A condition on file.action decides alone."""
     if "file.action" in contract.plain.get("when", {}):
         return True
     if item["check"] in COMBINATORS:
         inside = item["params"]
-        return any(about(each, file, contract) for each in (inside if isinstance(inside, list) else [inside]))
+        return any(is_about(item, file, contract) for item in (inside if isinstance(inside, list) else [inside]))
     gone = item["check"] == "file_absent" and item["params"].get("path") == "{{file.path}}"
     return file.action in (ABSENCE if gone else PRESENCE)
 
 
-def watched(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...]:
+def poll(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...]:
     """The outcomes of the last look. `within` looks until it holds; `stable_for` until it no longer does."""
     world = facts.world
     if call.background:
         why = "the command goes on in the background and is not finished"
         return (Outcome("background", UNVERIFIED, "a command that has ended", why, "harness"),)
-    outcomes = look(contract, call, facts)
+    outcomes = run_checks(contract, call, facts)
     if reported(call, world) == FAILURE and "receipt" not in contract.plain:
         return outcomes
     every = contract.seconds("every") or 0.25
     patience = world.now() + (contract.seconds("within") or 0.0)
-    while hopeful(outcomes) and world.now() < patience and not over(world):
+    while may_change(outcomes) and world.now() < patience and not is_over(world):
         world.sleep(min(every, patience - world.now()))
-        outcomes = look(contract, call, facts)
-    if worst(outcomes) == REFUTED and world.now() < patience and over(world):
+        outcomes = run_checks(contract, call, facts)
+    if worst_state(outcomes) == REFUTED and world.now() < patience and is_over(world):
         why = "the time for all checks together was over before it had to hold; the last look found {}"
         return tuple(
-            Outcome(each.check, UNVERIFIED, each.expected, why.format(each.found), "probe", (), each.seconds)
-            if each.state == REFUTED else each
-            for each in outcomes
+            Outcome(old.check, UNVERIFIED, old.expected, why.format(old.found), "probe", (), old.seconds)
+            if old.state == REFUTED else old
+            for old in outcomes
         )  # fmt: skip
     settle = contract.seconds("stable_for")
     until = world.now() + (settle or 0.0)
-    while settle and worst(outcomes) == VERIFIED and world.now() < until:
-        if over(world):
+    while settle and worst_state(outcomes) == VERIFIED and world.now() < until:
+        if is_over(world):
             why = f"the time was over before it had held for {settle:g} s"
             return (*outcomes, Outcome("stable_for", UNVERIFIED, f"holds for {settle:g} s", why, "contract"))
         world.sleep(min(every, until - world.now()))
-        outcomes = look(contract, call, facts)
-    return agreed(contract, call, facts, outcomes)
+        outcomes = run_checks(contract, call, facts)
+    return confirm_agreement(contract, call, facts, outcomes)
 
 
-def agreed(
+def confirm_agreement(
     contract: Contract, call: ToolCall, facts: Facts, outcomes: tuple[Outcome, ...]
 ) -> tuple[Outcome, ...]:
     """The outcomes, if as many looks in a row as `agree` says end alike. A reading of the world can be wrong, too:
     looks that disagree are no verdict, neither way."""
-    world, state = facts.world, worst(outcomes)
+    world, state = facts.world, worst_state(outcomes)
     wanted = int(contract.plain.get("agree", 1))
     for number in range(2, wanted + 1):
-        if worst(outcomes) == UNVERIFIED:
+        if worst_state(outcomes) == UNVERIFIED:
             break
         expected = f"{wanted} looks in a row that agree"
-        if over(world):
+        if is_over(world):
             why = f"the time was over after {number - 1} of them"
             return (*outcomes, Outcome("agree", UNVERIFIED, expected, why, "contract"))
         world.sleep(contract.seconds("every") or 0.25)
-        outcomes = look(contract, call, facts)
-        if worst(outcomes) not in (state, UNVERIFIED):
-            why = f"look {number} found it {worst(outcomes)}, and the one before {state}"
+        outcomes = run_checks(contract, call, facts)
+        if worst_state(outcomes) not in (state, UNVERIFIED):
+            why = f"look {number} found it {worst_state(outcomes)}, and the one before {state}"
             return (Outcome("agree", UNVERIFIED, expected, why, "probe"),)
     return outcomes
 
 
-def hopeful(outcomes: Sequence[Outcome]) -> bool:
+def may_change(outcomes: Sequence[Outcome]) -> bool:
     """Whether another look could end otherwise: not where the contract itself is what is wrong, nor after the last
     word of a source."""
     if any(outcome.receipt is not None and outcome.state == REFUTED for outcome in outcomes):
         return False
-    return worst(outcomes) != VERIFIED and not any(outcome.cause in ("contract", "truecall") for outcome in outcomes)
+    own = any(outcome.cause in ("contract", "truecall") for outcome in outcomes)
+    return worst_state(outcomes) != VERIFIED and not own
 
 
-def over(world: World) -> bool:
+def is_over(world: World) -> bool:
     return world.now() >= world.ends
 
 
-def look(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...]:
+def run_checks(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...]:
     outcomes = tuple(
-        evaluate(CheckSpec(item["check"], item["params"]), call, facts)
+        evaluate_check(CheckSpec(item["check"], item["params"]), call, facts)
         for item in contract.plain["post"]
-        if facts.file is None or about(item, facts.file, contract)
+        if facts.file is None or is_about(item, facts.file, contract)
     )
-    return (*outcomes, settled(contract, call, facts)) if "receipt" in contract.plain else outcomes
+    return (*outcomes, ask_source(contract, call, facts)) if "receipt" in contract.plain else outcomes
 
 
-def settled(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
+def ask_source(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
     """What the source of the operation says."""
     try:
-        from truecall_py.judging.receipt import outcome
+        from truecall_py.judging.receipt import judge_receipt
 
-        return outcome(contract, call, facts)
+        return judge_receipt(contract, call, facts)
     except Exception as error:
-        return broken("receipt", error)
+        return report_crash("receipt", error)
 
 
-def evaluate(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
+def evaluate_check(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
     """The Outcome of one check or combinator, whatever goes wrong in it."""
     world = facts.world
     began = world.now()
     try:
-        outcome = combined(spec, call, facts) if spec.name in COMBINATORS else checked(spec, call, facts)
+        outcome = combine_outcomes(spec, call, facts) if spec.name in COMBINATORS else run_check(spec, call, facts)
     except Unverified as why:
         outcome = Outcome("", UNVERIFIED, why.expected or "a look at it", why.why, why.cause)
     except Exception as error:
-        outcome = broken(spec.name, error)
+        outcome = report_crash(spec.name, error)
     return Outcome(
         outcome.check or spec.name, outcome.state, outcome.expected, outcome.found, outcome.cause,
         outcome.candidates, world.now() - began, outcome.blank, outcome.effect,
     )  # fmt: skip
 
 
-def broken(name: str, error: Exception) -> Outcome:
+def report_crash(name: str, error: Exception) -> Outcome:
     """A check that raises is a fault of truecall's: no verdict, and never the agent's to mend."""
     why = f"{name} ended with {type(error).__name__}: {str(error)[:200]}"
     return Outcome(name, UNVERIFIED, f"{name} to reach a verdict", why, "truecall")
 
 
-def checked(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
+def run_check(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
     try:
         check = module(spec.name)
     except (KeyError, ImportError) as error:
@@ -164,24 +165,24 @@ def checked(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
         return Outcome("", UNVERIFIED, why.expected or check.expect(params), why.why, why.cause)
     if not isinstance(outcome, Outcome) or outcome.state not in RANK:
         raise Unverified(f"{spec.name} answered {type(outcome).__name__} instead of an outcome", "truecall")
-    by_before = outcome.state == VERIFIED and told_by_before(check, spec.params, outcome)
+    by_before = outcome.state == VERIFIED and depends_on_before(check, spec.params, outcome)
     if by_before and not facts.world.alone(spec.name, params):
         doubt = f"{outcome.found}, and another call about the same ran at the same time"
         return Outcome("", UNVERIFIED, outcome.expected, doubt, "probe")
     return outcome
 
 
-def told_by_before(check: ModuleType, params: dict[str, Any], outcome: Outcome) -> bool:
+def depends_on_before(check: ModuleType, params: dict[str, Any], outcome: Outcome) -> bool:
     """Whether a verification rests on what changed since before the call: then it may be another call's doing."""
     needs = getattr(check, "needs_before", None)
     return outcome.effect == NEW or bool(needs is not None and needs(params))
 
 
-def combined(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
+def combine_outcomes(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
     """all_of: the worst. any_of: the best, and its failures together. not: the opposite of a verdict. What
     could not be told stays so."""
     inside = spec.params if isinstance(spec.params, list) else [spec.params]
-    outcomes = [evaluate(CheckSpec(item["check"], item["params"]), call, facts) for item in inside]
+    outcomes = [evaluate_check(CheckSpec(item["check"], item["params"]), call, facts) for item in inside]
     if not outcomes:
         raise Unverified(f"{spec.name} holds no check", "contract")
     if spec.name == "not":
@@ -194,43 +195,43 @@ def combined(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
     if spec.name == "all_of":
         chosen = ranked[-1]
         return Outcome("all_of", chosen.state, chosen.expected, chosen.found, chosen.cause, chosen.candidates,
-                       blank=any(outcome.blank for outcome in outcomes), effect=brought(outcomes))
+                       blank=any(outcome.blank for outcome in outcomes), effect=merge_effects(outcomes))
     if ranked[0].state == VERIFIED:
         held = [outcome for outcome in outcomes if outcome.state == VERIFIED]
-        return Outcome("any_of", VERIFIED, ranked[0].expected, ranked[0].found, effect=brought(held))
+        return Outcome("any_of", VERIFIED, ranked[0].expected, ranked[0].found, effect=merge_effects(held))
     # One that could not be told might have held: no verdict then.
     chosen = ranked[0]
     expected = " or ".join(outcome.expected for outcome in outcomes)
-    found = "; ".join(outcome.found for outcome in outcomes)
+    evidence = "; ".join(outcome.found for outcome in outcomes)
     blank = any(outcome.blank for outcome in outcomes)
-    return Outcome("any_of", chosen.state, expected, found, chosen.cause, blank=blank)
+    return Outcome("any_of", chosen.state, expected, evidence, chosen.cause, blank=blank)
 
 
-def brought(outcomes: Sequence[Outcome]) -> str:
+def merge_effects(outcomes: Sequence[Outcome]) -> str:
     """What the outcomes say together of the effect: one that is new is enough."""
     effects = [outcome.effect for outcome in outcomes]
     return NEW if NEW in effects else OLD if OLD in effects else UNTOLD
 
 
-def untouched(contract: Contract, call: ToolCall, outcomes: Sequence[Outcome]) -> bool:
+def is_untouched(contract: Contract, call: ToolCall, outcomes: Sequence[Outcome]) -> bool:
     """Whether outcomes that all were so before the call say that a file which it was to write or to edit was not
     touched. Any write leaves a mark, also one of the same bytes: so it is the tool that did nothing."""
-    asked = [item["params"].get("path") for item in contract.plain["post"] if item["check"] in OF_THE_FILE]
-    told = any(each.check in OF_THE_FILE and each.effect == OLD for each in outcomes)
-    return bool(call.kinds & WRITING) and told and "{{file.path}}" in asked
+    paths = [item["params"].get("path") for item in contract.plain["post"] if item["check"] in FILE_CHECKS]
+    unchanged = any(outcome.check in FILE_CHECKS and outcome.effect == OLD for outcome in outcomes)
+    return bool(call.kinds & WRITING) and unchanged and "{{file.path}}" in paths
 
 
-def vacuous(outcomes: tuple[Outcome, ...], cause: str = "vacuous") -> tuple[Outcome, ...]:
+def mark_vacuous(outcomes: tuple[Outcome, ...], cause: str = "vacuous") -> tuple[Outcome, ...]:
     """The outcomes of an effect that was there before the call: they hold, and prove nothing."""
     why = "it was so before the call already, and nothing has changed since: {}"
     return tuple(
-        Outcome(each.check, UNVERIFIED, each.expected, why.format(each.found), cause, (), each.seconds)
-        if each.effect == OLD else each
-        for each in outcomes
+        Outcome(outcome.check, UNVERIFIED, outcome.expected, why.format(outcome.found), cause, (), outcome.seconds)
+        if outcome.effect == OLD else outcome
+        for outcome in outcomes
     )  # fmt: skip
 
 
-def worst(outcomes: Sequence[Outcome]) -> str:
+def worst_state(outcomes: Sequence[Outcome]) -> str:
     """The state that counts. No outcome at all is no evidence, and where the source of an operation does not say
     whether it is done, nothing else says that it is not."""
     if any(outcome.receipt is not None and outcome.state == UNVERIFIED for outcome in outcomes):

@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     Receipt = dict[str, Any]
 
 CHECK = "receipt"  # the name of its outcome
-MOST = 10_000  # receipts in one piece of evidence
+MAX_RECEIPTS = 10_000  # receipts in one piece of evidence
 # Seconds by which the clock of a source may be ahead of this machine's. A time beyond that is that of no event, and
 # believed once it would be the newest for ever.
-AHEAD = 24 * 3600.0
+CLOCK_SKEW = 24 * 3600.0
 FINAL = (VERIFIED, REFUTED, DUPLICATE)
 # Trouble of the look itself leaves the operation as unknown as a source that does not answer.
-OURS = ("contract", "truecall")
+OWN_CAUSES = ("contract", "truecall")
 
 
-def outcome(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
+def judge_receipt(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
     """What the source says of the operation that a call is. Raises nothing but what is a bug."""
     spec = contract.plain["receipt"]
     receipt: Receipt = {"match": None, "state": "", "as_of": None, "effect": "", "which": ""}
@@ -46,65 +46,65 @@ def outcome(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
     began = facts.world.now()
     expected = "a receipt of this operation from its source"
     try:
-        receipt["match"] = wanted(spec["match"], facts)
-        expected = expect(spec, receipt["match"])
+        receipt["match"] = resolve_match(spec["match"], facts)
+        expected = describe_expected(spec, receipt["match"])
         source = module(spec["from"]["check"])
         params = fill_fields(source.FIELDS, spec["from"]["params"], facts)
         evidence = source.evidence(params, call, facts.world)
-        receipt |= judged(spec, receipt["match"], evidence, facts.world.wall())
+        receipt |= choose_receipt(spec, receipt["match"], evidence, facts.world.wall())
     except Unverified as why:
-        cause = why.cause if why.cause in (*OURS, "tool") else "world"
+        cause = why.cause if why.cause in (*OWN_CAUSES, "tool") else "world"
         took = facts.world.now() - began
         return Outcome(CHECK, UNVERIFIED, expected, why.why, cause, seconds=took, receipt=receipt)
-    found = receipt.pop("found")
+    said = receipt.pop("found")
     state, cause = (UNVERIFIED, "world") if receipt["state"] == PENDING else (receipt["state"], "")
     state = REFUTED if state == DUPLICATE else state
-    return Outcome(CHECK, state, expected, found, cause, seconds=facts.world.now() - began, receipt=receipt)
+    return Outcome(CHECK, state, expected, said, cause, seconds=facts.world.now() - began, receipt=receipt)
 
 
-def wanted(match: dict[str, Any], facts: Facts) -> dict[str, Any]:
+def resolve_match(match: dict[str, Any], facts: Facts) -> dict[str, Any]:
     """What must stand in the receipt, by path. Raises Unverified for what names no operation: nothing, a list, a
     map, an empty text."""
-    found: dict[str, Any] = resolve(match, facts, "value")
-    for path, value in found.items():
+    resolved: dict[str, Any] = resolve(match, facts, "value")
+    for path, value in resolved.items():
         if value is None or value == "" or isinstance(value, (list, dict)):
             raise Unverified(f"{path} of the receipt would have to be {shown(value, 60)}, which names no operation",
                              "contract")  # fmt: skip
-    return found
+    return resolved
 
 
-def expect(spec: dict[str, Any], match: dict[str, Any]) -> str:
+def describe_expected(spec: dict[str, Any], match: dict[str, Any]) -> str:
     done = [word for word, meaning in spec["states"].items() if meaning == VERIFIED]
     about = ", ".join(f"{path} {shown(value, 60)}" for path, value in match.items())
     return f"a receipt ({spec['from']['check']}) with {about}, and {spec['state']} {' or '.join(map(shown, done))}"
 
 
-def judged(spec: dict[str, Any], match: dict[str, Any], evidence: Any, now: float) -> Receipt:
+def choose_receipt(spec: dict[str, Any], match: dict[str, Any], evidence: Any, now: float) -> Receipt:
     """What the evidence says `now`: `state`, `as_of`, `effect`, `which`, `found`. Raises Unverified."""
-    listed = receipts(spec, evidence)
-    mine = [each for each in listed if about(each, match)]
+    listed = list_receipts(spec, evidence)
+    mine = [receipt for receipt in listed if is_about(receipt, match)]
     if not mine:
-        raise Unverified(nothing(listed, match), "world")
-    read = [one(spec, each, now) for each in mine]
+        raise Unverified(describe_absence(listed, match), "world")
+    read = [read_receipt(spec, receipt, now) for receipt in mine]
     newest: dict[str, Receipt] = {}
-    for number, each in enumerate(read):
-        name = each["effect"] or str(number)  # without an id, two that are alike are two
-        newest[name] = later(newest[name], each) if name in newest else each
-    done = [each for each in newest.values() if each["state"] == VERIFIED]
+    for number, receipt in enumerate(read):
+        name = receipt["effect"] or str(number)  # without an id, two that are alike are two
+        newest[name] = choose_later(newest[name], receipt) if name in newest else receipt
+    done = [receipt for receipt in newest.values() if receipt["state"] == VERIFIED]
     if len(done) > 1:
-        names = ", ".join(shown(each["effect"], 60) if each["effect"] else each["found"] for each in done[:4])
-        which = " ".join(sorted(each["which"] for each in done))[:100]
+        names = ", ".join(shown(last["effect"], 60) if last["effect"] else last["found"] for last in done[:4])
+        which = " ".join(sorted(receipt["which"] for receipt in done))[:100]
         return {**done[-1], "state": DUPLICATE, "which": which,
                 "found": f"{len(done)} effects of this one operation are done: {names}"}  # fmt: skip
     chosen = read[0]
-    for each in read[1:]:
-        chosen = later(chosen, each)
+    for receipt in read[1:]:
+        chosen = choose_later(chosen, receipt)
     if not chosen["state"]:
         raise Unverified(f"{chosen['found']}, of which the contract does not say what it means", "world")
     return chosen
 
 
-def receipts(spec: dict[str, Any], evidence: Any) -> list[Any]:
+def list_receipts(spec: dict[str, Any], evidence: Any) -> list[Any]:
     """The receipts in the evidence; none where the source says that there is nothing. Raises Unverified."""
     if evidence is ABSENT:
         return []
@@ -113,17 +113,17 @@ def receipts(spec: dict[str, Any], evidence: Any) -> list[Any]:
     if path and not isinstance(listed, list):
         raise Unverified(f"the evidence has no list at {path}, but {shown(listed, 80)}", "world")
     listed = listed if isinstance(listed, list) else [listed]
-    if len(listed) > MOST:
-        raise Unverified(f"the evidence holds more than {MOST} receipts", "world")
+    if len(listed) > MAX_RECEIPTS:
+        raise Unverified(f"the evidence holds more than {MAX_RECEIPTS} receipts", "world")
     return listed
 
 
-def about(receipt: Any, match: dict[str, Any]) -> bool:
+def is_about(receipt: Any, match: dict[str, Any]) -> bool:
     """Whether a receipt is about this operation: every field is there and the same, type and all."""
     return isinstance(receipt, dict) and all(same(path_in(receipt, path), value) for path, value in match.items())
 
 
-def nothing(listed: Sequence[Any], match: dict[str, Any]) -> str:
+def describe_absence(listed: Sequence[Any], match: dict[str, Any]) -> str:
     """What there is instead of a receipt of the operation."""
     if not listed:
         return "the source has no receipt of it"
@@ -137,7 +137,7 @@ def nothing(listed: Sequence[Any], match: dict[str, Any]) -> str:
     return f"none of {len(listed)} receipts is of this operation"
 
 
-def one(spec: dict[str, Any], receipt: dict[str, Any], now: float) -> Receipt:
+def read_receipt(spec: dict[str, Any], receipt: dict[str, Any], now: float) -> Receipt:
     """One receipt of the operation, read; `now` is in seconds since the epoch. Raises Unverified for a time or a name
     that cannot be read."""
     from truecall_py.core.fast_json import dumps
@@ -145,27 +145,27 @@ def one(spec: dict[str, Any], receipt: dict[str, Any], now: float) -> Receipt:
 
     word = path_in(receipt, spec["state"])
     state = spec["states"].get(word, "") if isinstance(word, str) else ""
-    found = f"{spec['state']} is {shown(word, 80)}"
+    evidence = f"{spec['state']} is {shown(word, 80)}"
     as_of = effect = None
     if spec.get("as_of"):
         as_of = path_in(receipt, spec["as_of"])
-        happened(as_of, now)
-        found += f" as of {shown(as_of, 60)}"
+        check_time(as_of, now)
+        evidence += f" as of {shown(as_of, 60)}"
     if spec.get("id"):
         effect = path_in(receipt, spec["id"])
         if effect is ABSENT or effect in (None, "") or isinstance(effect, (bool, list, dict)):
             raise Unverified(f"the receipt's {spec['id']} is {shown(effect, 60)}, which names no effect", "world")
-        found += f", {spec['id']} {shown(effect, 80)}"
+        evidence += f", {spec['id']} {shown(effect, 80)}"
     name = "" if effect is None else str(effect)
     name = name if len(name) <= 200 else sha256(name.encode("utf-8", "replace"))
     which = sha256(dumps(sorted(receipt.items())).encode())[:16]
-    return {"state": state, "as_of": as_of, "effect": name, "which": which, "found": found}
+    return {"state": state, "as_of": as_of, "effect": name, "which": which, "found": evidence}
 
 
-def later(old: Receipt, new: Receipt) -> Receipt:
+def choose_later(old: Receipt, new: Receipt) -> Receipt:
     """Which of two receipts is to be believed: the newer one; where nothing says which that is, what is final before
     what is pending. Raises Unverified where they contradict each other, or their times cannot be compared."""
-    order = compared(old["as_of"], new["as_of"])
+    order = compare_times(old["as_of"], new["as_of"])
     older, newer = (old, new) if order <= 0 else (new, old)
     ids = older["effect"], newer["effect"]
     if (older["state"], newer["state"]) == (VERIFIED, REFUTED) and all(ids) and ids[0] != ids[1]:
@@ -175,37 +175,37 @@ def later(old: Receipt, new: Receipt) -> Receipt:
         return new if order < 0 else old
     if old["state"] == new["state"]:
         return new
-    for one_, other in ((old, new), (new, old)):
-        if one_["state"] in FINAL and other["state"] == PENDING:
-            return one_
-    words = " and ".join(each["state"] or "a state of no known meaning" for each in (old, new))
+    for final, other in ((old, new), (new, old)):
+        if final["state"] in FINAL and other["state"] == PENDING:
+            return final
+    words = " and ".join(receipt["state"] or "a state of no known meaning" for receipt in (old, new))
     why = f"two receipts contradict each other ({words}), and nothing says which is the newer one"
     raise Unverified(why, "world")
 
 
-def compared(old: Any, new: Any) -> int:
+def compare_times(old: Any, new: Any) -> int:
     """-1 where `old` is older than `new`, 1 where it is newer, 0 where they are of the same time or nothing says it.
     Raises Unverified."""
     if old is None and new is None:
         return 0
     if old is None or new is None:
         raise Unverified("one receipt says as of when it is, and the other does not", "world")
-    (kind, left), (other, right) = moment(old), moment(new)
+    (kind, left), (other, right) = parse_moment(old), parse_moment(new)
     if kind != other:
         raise Unverified(f"{shown(old, 60)} and {shown(new, 60)} cannot be compared in time", "world")
     return int(left > right) - int(left < right)
 
 
-def happened(as_of: Any, now: float) -> None:
+def check_time(as_of: Any, now: float) -> None:
     """Raises Unverified for an as_of that is none, or a time that is still to come. Of a number nobody knows what it
     counts."""
-    kind, when = moment(as_of)
-    if kind == "time" and when.timestamp() > now + AHEAD:
-        raise Unverified(f"the receipt is as of {shown(as_of, 60)}, which is more than {AHEAD / 3600:.0f} hours "
+    kind, when = parse_moment(as_of)
+    if kind == "time" and when.timestamp() > now + CLOCK_SKEW:
+        raise Unverified(f"the receipt is as of {shown(as_of, 60)}, which is more than {CLOCK_SKEW / 3600:.0f} hours "
                          "ahead of this machine's clock", "world")  # fmt: skip
 
 
-def moment(value: Any) -> tuple[str, Any]:
+def parse_moment(value: Any) -> tuple[str, Any]:
     """(kind, what can be compared) of an as_of: a finite number, or an ISO 8601 time with its zone. Raises
     Unverified for any other."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value - value == 0:
@@ -219,10 +219,10 @@ def moment(value: Any) -> tuple[str, Any]:
         if dot:  # Python before 3.11 wants six of them
             text = f"{head}.{rest[:digits][:6]:0<6}{rest[digits:]}"
         try:
-            found = datetime.fromisoformat(text)
+            parsed = datetime.fromisoformat(text)
         except ValueError:
-            found = None
-        if found is not None and found.tzinfo is not None:
-            return "time", found
+            parsed = None
+        if parsed is not None and parsed.tzinfo is not None:
+            return "time", parsed
     raise Unverified(f"the receipt is as of {shown(value, 60)}, which is neither a number nor a time with its zone",
                      "world")  # fmt: skip

@@ -70,9 +70,9 @@ class Recorder:
 
         return getattr(module(self.call.harness), "ENDS_LOOP", False)
 
-    def complaint(self) -> tuple[str, ...]:
+    def take_complaint(self) -> tuple[str, ...]:
         """What to tell the person of a ledger that took nothing, once a session."""
-        return () if self.trouble is None else complaint(self.state, self.call, self.trouble)
+        return () if self.trouble is None else describe_trouble(self.state, self.call, self.trouble)
 
     @property
     def identity(self) -> str:
@@ -80,130 +80,131 @@ class Recorder:
         self.named = self.named or self.history.identity(self.call)
         return self.named
 
-    def event(self, kind: str, state: str = "", data: dict[str, Any] | None = None, call_id: str = "") -> Event:
+    def make_event(self, kind: str, state: str = "", data: dict[str, Any] | None = None, call_id: str = "") -> Event:
         call = self.call
         # A harness that names no call: then each event stands for itself.
         name = call_id or call.call_id or f"{self.at:.6f}-{os.getpid()}"
         return Event(call.session, name, kind, self.at, call.harness, turn_of(call), call.agent, call.tool,
                      self.identity, state, data or {})  # fmt: skip
 
-    def args(self) -> dict[str, str]:
+    def keep_args(self) -> dict[str, str]:
         return {} if self.private else kept_args(self.call.args)
 
-    def requested(self, contracts: Sequence[Contract], untold: bool = False) -> Rest | None:
+    def record_request(self, contracts: Sequence[Contract], untold: bool = False) -> Rest | None:
         """Notes that a call is about to be made; where its route rests, that it was refused, and the Rest. `untold`:
         maybe nobody will be told how it ended, so that it is kept to be judged at the stop."""
-        marked, rest = os.path.exists(os.path.join(self.state, RESTS)), None
+        marked, cooldown = os.path.exists(os.path.join(self.state, RESTS)), None
         try:
-            rest = self.resting(contracts) if marked else None
-            if rest is not None and self.history.used_up(self.call):
-                rest = Rest(rest.route, rest.ticks, rest.contract, rest.found, rest.alternatives, True)
-            event = self.asked_for(contracts, untold) if rest is None else self.refused(rest)
+            cooldown = self.find_cooldown(contracts) if marked else None
+            if cooldown is not None and self.history.used_up(self.call):
+                cooldown = Rest(**{**cooldown.__dict__, "over": True})
+            event = self.make_request(contracts, untold) if cooldown is None else self.make_refusal(cooldown)
             if marked:  # a copy of this hook may have answered before, and a call is answered once
                 event = self.ledger.add_first(event, REQUESTED, REFUSED)
-                rest = rest_of(event.data) if event.event == REFUSED else None
+                cooldown = rest_of(event.data) if event.event == REFUSED else None
             else:
                 self.ledger.add(event)
-            if untold and rest is None and not self.private:
+            if untold and cooldown is None and not self.private:
                 from truecall_py.ledger.pending_calls import keep
 
                 keep(self.state, self.call, self.at, self.identity)
         except LedgerError as error:
             self.trouble = error
-            if rest is None and (contracts or untold):
+            if cooldown is None and (contracts or untold):
                 miss(self.state, self.call)
-        return rest
+        return cooldown
 
-    def asked_for(self, contracts: Sequence[Contract], untold: bool) -> Event:
-        data: dict[str, Any] = {"args": self.args(), "cwd": self.call.cwd}
+    def make_request(self, contracts: Sequence[Contract], untold: bool) -> Event:
+        data: dict[str, Any] = {"args": self.keep_args(), "cwd": self.call.cwd}
         if contracts:
-            data["contracts"] = [each.id for each in contracts]
-            if observing := [each.id for each in contracts if each.plain.get("mode") == "observe"]:
+            data["contracts"] = [contract.id for contract in contracts]
+            if observing := [contract.id for contract in contracts if contract.plain.get("mode") == "observe"]:
                 data["observing"] = observing
         if untold:
             data["untold"] = True
         data |= {name: kept for name, kept in (("observed", self.observed), ("met", self.met)) if kept}
-        return self.event(REQUESTED, "", data)
+        return self.make_event(REQUESTED, "", data)
 
-    def refused(self, rest: Rest) -> Event:
-        data = {"args": self.args(), "why": "quarantine", "route": rest.route, "ticks": rest.ticks,
+    def make_refusal(self, rest: Rest) -> Event:
+        data = {"args": self.keep_args(), "why": "quarantine", "route": rest.route, "ticks": rest.ticks,
                 "alternatives": list(rest.alternatives), "contract": rest.contract, "found": rest.found}  # fmt: skip
         data |= {"over": True} if rest.over else {}
-        return self.event(REFUSED, REFUTED, data | self.last(self.ends and self.history.used_up(self.call, 1)))
+        data |= self.mark_end(self.ends and self.history.used_up(self.call, 1))
+        return self.make_event(REFUSED, REFUTED, data)
 
-    def last(self, over: bool) -> dict[str, Any]:
+    def mark_end(self, over: bool) -> dict[str, Any]:
         """What a refusal keeps that ends the agent's loop: with its batch of calls (signals.batch), since Claude Code
         makes a call whose own hook ends the loop."""
         if over:
-            mark(self.state)  # so that the batch is told of
+            mark_cooldowns(self.state)  # so that the batch is told of
         return {"ends": True} if over else {}
 
-    def row(self, verdict: Verdict, kind: str) -> dict[str, Any]:
+    def make_row(self, verdict: Verdict, kind: str) -> dict[str, Any]:
         """A verdict as it is kept: of private calls without what was found."""
         row = as_data(verdict, kind, self.history.key, self.identity)
         private = ("found", "expected", "subject")
         return {name: value for name, value in row.items() if not self.private or name not in private}
 
-    def watched(self, observed: Sequence[Verdict], met: Sequence[Verdict]) -> None:
+    def note_guards(self, verdicts: Sequence[Verdict], met: Sequence[Verdict]) -> None:
         """Keeps, beside the request, what guards found that only observe, and which guards it met."""
-        self.observed = [self.row(each, each.kind) for each in observed]
-        self.met = sorted([list(each) for each in {(filed(verdict.file), verdict.contract) for verdict in met}])
+        self.observed = [self.make_row(verdict, verdict.kind) for verdict in verdicts]
+        self.met = sorted([list(guard) for guard in {(filed(verdict.file), verdict.contract) for verdict in met}])
 
-    def barred(self, verdicts: Sequence[Verdict], trials: dict[int, Trial], orders: dict[int, str]) -> None:
+    def record_refusal(self, verdicts: Sequence[Verdict], trials: dict[int, Trial], orders: dict[int, str]) -> None:
         """Notes that guards kept a call from being made; `trials` and `orders` by the id() of the verdict. A ledger
         that takes nothing is `trouble`: the call is refused all the same."""
         from truecall_py.policy.orders import HAND_OVER
 
-        rows = [{**self.row(each, each.kind), "order": orders[id(each)]} for each in verdicts]
+        rows = [{**self.make_row(verdict, verdict.kind), "order": orders[id(verdict)]} for verdict in verdicts]
         first = verdicts[0]
         trial = trials.get(id(first))
         data: dict[str, Any] = {
-            "args": self.args(), "cwd": self.call.cwd, "why": "guard", "contract": first.contract, "verdicts": rows,
-            "kind": first.kind, "order": orders[id(first)], "form": "refused",
+            "args": self.keep_args(), "cwd": self.call.cwd, "why": "guard", "contract": first.contract,
+            "verdicts": rows, "kind": first.kind, "order": orders[id(first)], "form": "refused",
         }  # fmt: skip
         if trial is not None and trial.budget is not None:
             data["attempt"] = trial.budget.attempt
-        data |= self.last(self.ends and HAND_OVER in orders.values())
+        data |= self.mark_end(self.ends and HAND_OVER in orders.values())
         try:
-            self.ledger.add(self.event(REFUSED, worst([each.state for each in verdicts]), data))
+            self.ledger.add(self.make_event(REFUSED, worst([verdict.state for verdict in verdicts]), data))
         except LedgerError as error:
             self.trouble = error
 
-    def resting(self, contracts: Sequence[Contract]) -> Rest | None:
+    def find_cooldown(self, contracts: Sequence[Contract]) -> Rest | None:
         """The Rest of the call's own tool, or of a shell contract that this command is about."""
-        resting = self.history.resting()
-        if not resting:
+        cooldowns = self.history.resting()
+        if not cooldowns:
             return None
-        if self.call.tool in resting:
-            return awake(resting[self.call.tool], resting)
-        from truecall_py.judging.engine import Moment, applications, world_of
+        if self.call.tool in cooldowns:
+            return without_paused(cooldowns[self.call.tool], cooldowns)
+        from truecall_py.judging.engine import Moment, find_applications, make_world
 
         moment = Moment(time.monotonic() + 2.0, self.at)
         for contract in contracts if "shell" in self.call.kinds else ():
-            rest = resting.get(contract_route(filed(contract.file), contract.id))
+            rest = cooldowns.get(contract_route(filed(contract.file), contract.id))
             # Only what a command says tells before it whether the contract is about it.
             if rest is not None and "args.command" in contract.plain.get("when", {}):
-                world = world_of(contract, self.call, moment)
-                if not isinstance(applications(contract, self.call, world, before=True), str):
-                    return awake(rest, resting)
+                world = make_world(contract, self.call, moment)
+                if not isinstance(find_applications(contract, self.call, world, before=True), str):
+                    return without_paused(rest, cooldowns)
         return None
 
-    def trials(self, verdicts: Sequence[Verdict], said: str, text: str) -> dict[int, Trial]:
+    def read_trials(self, verdicts: Sequence[Verdict], said: str, text: str) -> dict[int, Trial]:
         """Where each refuted verdict stands, by its place in `verdicts`; none where the ledger cannot say it."""
-        found: dict[int, Trial] = {}
+        trials: dict[int, Trial] = {}
         try:
             for number, verdict in enumerate(verdicts):
                 if verdict.state == REFUTED:
                     trial = self.history.trial(self.call, verdict, said, text)
                     if verdict.alternatives and os.path.exists(os.path.join(self.state, RESTS)):
                         trial = Trial(trial.budget, trial.changed, trial.history, frozenset(self.history.resting()))
-                    found[number] = trial
+                    trials[number] = trial
         except LedgerError as error:
             self.trouble = error
             return {}
-        return found
+        return trials
 
-    def ended(
+    def record_end(
         self, verdicts: Sequence[Verdict], trials: dict[int, Trial], said: str, told: dict[int, tuple[str, str]]
     ) -> None:
         """Notes how a call ended and what was made of it; `told` is (order, form) of each verdict. A ledger that
@@ -211,13 +212,13 @@ class Recorder:
         rows, route = [], route_of(self.call)
         for number, verdict in enumerate(verdicts):
             trial = trials.get(number)
-            row = self.row(verdict, trial.budget.kind if trial and trial.budget else "")
+            row = self.make_row(verdict, trial.budget.kind if trial and trial.budget else "")
             row |= {"route": route} if route else {}
             if number in told:
                 row["order"], row["form"] = told[number]
             rows.append(row)
         first = next(iter(trials.values()), None)
-        data: dict[str, Any] = {"args": self.args(), "reported": said, "exit_code": self.call.exit_code}
+        data: dict[str, Any] = {"args": self.keep_args(), "reported": said, "exit_code": self.call.exit_code}
         if rows:
             data["verdicts"] = rows
         if first is not None and first.budget is not None:
@@ -230,24 +231,24 @@ class Recorder:
         if self.stops:
             data["stop"] = self.stops
         if self.call.background:
-            data["background"] = background_id(self.call)
+            data["background"] = get_background_id(self.call)
         state = worst([row["state"] for row in rows])
         try:
-            new = self.ledger.add(self.event(ENDED, state, data))
-            self.leave_open(rows)
+            new = self.ledger.add(self.make_event(ENDED, state, data))
+            self.update_open(rows)
         except LedgerError as error:
             self.trouble = error
             miss(self.state, self.call, bool({*self.stops.values()} - {False}) or state not in ("", VERIFIED))
             return
         if new[0] and any(row.get("outcome") == LIE and row.get("route") for row in rows):
-            mark(self.state)
+            mark_cooldowns(self.state)
 
-    def leave_open(self, rows: Sequence[dict[str, Any]]) -> None:
+    def update_open(self, rows: Sequence[dict[str, Any]]) -> None:
         """Keeps a call on which the last word is not said, where a stop will ask for it; and forgets one that was
         kept until it ended, and those that this one put right. Raises LedgerError."""
         name = self.call.call_id
         doubtful = [row for row in rows if row["state"] != VERIFIED]
-        if doubtful and not self.private and self.stands(doubtful):
+        if doubtful and not self.private and self.needs_rejudging(doubtful):
             from truecall_py.clients import module
             from truecall_py.ledger.pending_calls import keep, mark, set_mark
 
@@ -261,30 +262,30 @@ class Recorder:
 
             if names(self.state, self.call.session):
                 tidy(self.state, self.call.session, self.ledger.session(self.call.session))
-        if any(each.call == name and each.data.get("untold") for each in reversed(self.history.events)):
+        if any(event.call == name and event.data.get("untold") for event in reversed(self.history.events)):
             from truecall_py.ledger.pending_calls import forget
 
             forget(self.state, self.call.session, name)
 
-    def stands(self, rows: Sequence[dict[str, Any]]) -> bool:
+    def needs_rejudging(self, rows: Sequence[dict[str, Any]]) -> bool:
         from truecall_py.ledger.open_calls import opened
 
         return any(opened(row) for row in rows)
 
 
-def awake(rest: Rest, resting: dict[str, Rest]) -> Rest:
+def without_paused(rest: Rest, resting: dict[str, Rest]) -> Rest:
     """A Rest with those of the other ways that do not rest themselves."""
-    ways = tuple(each for each in rest.alternatives if each not in resting)
-    return Rest(rest.route, rest.ticks, rest.contract, rest.found, ways)
+    routes = tuple(route for route in rest.alternatives if route not in resting)
+    return Rest(rest.route, rest.ticks, rest.contract, rest.found, routes)
 
 
-def background_id(call: ToolCall) -> str:
+def get_background_id(call: ToolCall) -> str:
     answer = call.response
-    found = (answer.get("backgroundTaskId") or answer.get("agentId") or "") if isinstance(answer, dict) else ""
-    return phrase(str(found)) if found is not ABSENT else ""
+    name = (answer.get("backgroundTaskId") or answer.get("agentId") or "") if isinstance(answer, dict) else ""
+    return phrase(str(name)) if name is not ABSENT else ""
 
 
-def mark(state: str) -> None:
+def mark_cooldowns(state: str) -> None:
     """Says to the launcher that batches of calls count from now on."""
     try:
         os.close(os.open(os.path.join(state, RESTS), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -293,21 +294,21 @@ def mark(state: str) -> None:
         pass  # then a rest takes until the session ends, which is the careful side
 
 
-def opened(
-    found: Sequence[Source], contracts: Sequence[Contract], call: ToolCall, state: str
+def open_recorder(
+    sources: Sequence[Source], contracts: Sequence[Contract], call: ToolCall, state: str
 ) -> tuple[Recorder | None, tuple[str, ...]]:
     """The ledger for this call, and what to tell the person: None where the ledger cannot be used."""
     private = any(contract.plain.get("store") == "none" for contract in contracts)
-    policy = next((source.policy for source in found if source.policy), {})
+    policy = next((source.policy for source in sources if source.policy), {})
     try:
         return Recorder(state, call, policy, private), ()
     except LedgerError as error:
         if contracts:
             miss(state, call)
-        return None, complaint(state, call, error)
+        return None, describe_trouble(state, call, error)
 
 
-def complaint(state: str, call: ToolCall, error: LedgerError) -> tuple[str, ...]:
+def describe_trouble(state: str, call: ToolCall, error: LedgerError) -> tuple[str, ...]:
     """The notice of a ledger that cannot be used, once a session."""
     from truecall_py.ledger.notices_shown import told_before
     from truecall_py.messages.failures import forgetful, lost_memory

@@ -8,8 +8,8 @@ from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import COMBINATORS
 from truecall_py.contracts.template import fill_fields
 from truecall_py.core.errors import Unverified
-from truecall_py.judging.engine import applications, inside, world_of
-from truecall_py.judging.polling import about
+from truecall_py.judging.engine import enter_application, find_applications, make_world
+from truecall_py.judging.polling import is_about
 from truecall_py.world.snapshots import key
 
 TYPE_CHECKING = False
@@ -21,36 +21,36 @@ if TYPE_CHECKING:
     from truecall_py.core.types import ToolCall
     from truecall_py.judging.engine import Moment
 
-PATIENCE = 5.0  # seconds for all looks before one call
+TIME_LIMIT = 5.0  # seconds for all looks before one call
 
 
-def facts(contracts: Sequence[Contract], call: ToolCall, moment: Moment) -> dict[str, Any] | None:
+def read_facts(contracts: Sequence[Contract], call: ToolCall, moment: Moment) -> dict[str, Any] | None:
     """Every fact that the contracts name, as it is now; what cannot be seen is left out. None where none of them
     can apply to this call."""
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     any_applies = False
     for contract in contracts:
-        world = world_of(contract, call, moment)
+        world = make_world(contract, call, moment)
         try:
-            applying = applications(contract, call, world, before=True)
+            applying = find_applications(contract, call, world, before=True)
         except Unverified:
             continue  # the call has not the argument that the condition needs; told after it
         for application in applying if not isinstance(applying, str) else ():
             any_applies = True
-            here = inside(world, application)
+            here = enter_application(world, application)
             scope = Facts(call, here, application.file, application.match)
             for item in contract.plain["post"]:
-                if application.file is None or about(item, application.file, contract):
-                    found.update(seen(item, call, scope))
-    return found if any_applies else None
+                if application.file is None or is_about(item, application.file, contract):
+                    facts.update(read_check_facts(item, call, scope))
+    return facts if any_applies else None
 
 
-def seen(item: dict[str, Any], call: ToolCall, scope: Facts) -> Iterator[tuple[str, Any]]:
+def read_check_facts(item: dict[str, Any], call: ToolCall, scope: Facts) -> Iterator[tuple[str, Any]]:
     """(key, fact) of one check, or of every check in a combinator."""
     name, params = item["check"], item["params"]
     if name in COMBINATORS:
-        for each in params if isinstance(params, list) else [params]:
-            yield from seen(each, call, scope)
+        for other in params if isinstance(params, list) else [params]:
+            yield from read_check_facts(other, call, scope)
         return
     check = module(name)
     if not hasattr(check, "before"):

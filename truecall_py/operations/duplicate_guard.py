@@ -13,8 +13,8 @@ import time
 from truecall_py.contracts.facts import reported
 from truecall_py.core.record import record
 from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, Outcome, ToolCall, Verdict
-from truecall_py.judging.engine import Moment, claim, world_of
-from truecall_py.judging.polling import worst
+from truecall_py.judging.engine import Moment, classify_claim, make_world
+from truecall_py.judging.polling import worst_state
 from truecall_py.ledger.events import receipt_of
 from truecall_py.ledger.store import ENDED, LedgerError
 from truecall_py.operations.intents import Intent, event_of, intents, settled_by_receipt
@@ -70,8 +70,8 @@ def begun_before(
         except LedgerError as error:
             recorder.trouble = error
     moment = Moment(min(ends, time.monotonic() + PATIENCE), time.time(), folder)
-    untellable = (each for each in mine if strict(each) and applications_of(each, call, world_of(each, call, moment)))
-    blind = next(untellable, None)
+    blind = next((each for each in filter(strict, mine)
+                  if applications_of(each, call, make_world(each, call, moment))), None)  # fmt: skip
     return "" if blind is None else untold(blind, call)
 
 
@@ -178,10 +178,10 @@ def note_refusal(recorder: Recorder, refusal: Refusal) -> None:
     from truecall_py.ledger.store import REFUSED
 
     earlier = refusal.operation
-    data = {"args": recorder.args(), "why": "duplicate", "contract": refusal.contract.id,
+    data = {"args": recorder.keep_args(), "why": "duplicate", "contract": refusal.contract.id,
             "operation": earlier.identity,
             "earlier": [earlier.last.session, earlier.last.call, earlier.state]}  # fmt: skip
-    recorder.ledger.add(recorder.event(REFUSED, REFUTED, data))
+    recorder.ledger.add(recorder.make_event(REFUSED, REFUTED, data))
 
 
 # -- after the call ------------------------------------------------------------------------------------------------
@@ -244,12 +244,12 @@ def reweighed(recorder: Recorder, contract: Contract | None, call: ToolCall, ver
         if each.receipt is not None else each
         for each in verdict.outcomes
     )  # fmt: skip
-    state = worst(outcomes)
-    said = reported(call, world_of(contract, call, Moment(time.monotonic() + PATIENCE, recorder.at)))
+    state = worst_state(outcomes)
+    said = reported(call, make_world(contract, call, Moment(time.monotonic() + PATIENCE, recorder.at)))
     causes = [each.cause for each in outcomes if each.state == UNVERIFIED]
     cause = next((name for name in causes if name in ("tool", "world")), causes[0] if causes else "")
     return Verdict(**{**verdict.__dict__, "outcomes": outcomes, "state": state, "cause": cause,
-                      "outcome": claim(state, said, outcomes)})  # fmt: skip
+                      "outcome": classify_claim(state, said, outcomes)})  # fmt: skip
 
 
 def with_progress(correction: Correction, recorder: Recorder, found: Sequence[Source], call: ToolCall) -> Correction:
@@ -261,7 +261,7 @@ def with_progress(correction: Correction, recorder: Recorder, found: Sequence[So
         recorder.history.loaded = None  # this call has ended since they were read
         told = of_call(found, recorder.ledger, recorder.history.events, call.call_id)
         if told:
-            recorder.ledger.add(*(recorder.event(STEPS + name, "", {"found": said}) for name, said in told))
+            recorder.ledger.add(*(recorder.make_event(STEPS + name, "", {"found": said}) for name, said in told))
     except LedgerError as error:
         recorder.trouble = error
         return correction

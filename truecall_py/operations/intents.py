@@ -7,8 +7,8 @@ from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.template import resolve_text
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
-from truecall_py.judging.engine import applications, inside, world_of
-from truecall_py.judging.receipt import wanted
+from truecall_py.judging.engine import enter_application, find_applications, make_world
+from truecall_py.judging.receipt import resolve_match
 from truecall_py.ledger.events import phrase, turn_of
 from truecall_py.ledger.store import Event
 from truecall_py.operations.view import INTENT, digest, identity, instance, name_of
@@ -45,18 +45,18 @@ def intents(
 ) -> list[Intent]:  # fmt: skip
     """The operations that a call is, by one contract; none where that cannot be told (which is said after it): why
     goes into `unsure`."""
-    world = world_of(contract, call, moment)
+    world = make_world(contract, call, moment)
     unsure = [] if unsure is None else unsure
     try:
-        applying = applications(contract, call, world, before)
+        applying = find_applications(contract, call, world, before)
     except Unverified as error:
         unsure.append(error.why)
         return []
     found = []
     for number, each in enumerate(applying if not isinstance(applying, str) else ()):
-        facts = Facts(call, inside(world, each), each.file, each.match)
+        facts = Facts(call, enter_application(world, each), each.file, each.match)
         try:
-            match = wanted(contract.plain["receipt"]["match"], facts)
+            match = resolve_match(contract.plain["receipt"]["match"], facts)
         except Unverified as error:
             unsure.append(error.why)
             continue

@@ -6,7 +6,7 @@ from __future__ import annotations
 from truecall_py.contracts.facts import Facts
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import UNVERIFIED, Outcome, ToolCall
-from truecall_py.judging.engine import Moment, applications, inside, world_of
+from truecall_py.judging.engine import Moment, enter_application, find_applications, make_world
 from truecall_py.operations.precedence import weighed
 from truecall_py.operations.view import Operation
 
@@ -44,15 +44,15 @@ def answers(
     ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str
 ) -> Iterator[Outcome]:
     """What the source of one contract says of each operation of a call, weighed and noted. Raises LedgerError."""
-    from truecall_py.judging.receipt import CHECK, outcome
+    from truecall_py.judging.receipt import CHECK, judge_receipt
     from truecall_py.trust.store import changed_code
 
     if contract.plain.get("pins") and (changed := changed_code(contract.plain)):
         yield Outcome(CHECK, UNVERIFIED, "", f"{changed} was changed since the contract was trusted", "contract")
         return
-    world = world_of(contract, call, moment)
+    world = make_world(contract, call, moment)
     for each in applications_of(contract, call, world):
-        found = outcome(contract, call, Facts(call, inside(world, each), each.file, each.match))
+        found = judge_receipt(contract, call, Facts(call, enter_application(world, each), each.file, each.match))
         if found.receipt is not None and found.receipt["match"] is not None:
             found = weighed(ledger, key, contract, call, found, moment.received, by)
         yield found
@@ -60,7 +60,7 @@ def answers(
 
 def applications_of(contract: Contract, call: ToolCall, world: World) -> Sequence[Any]:
     try:
-        found = applications(contract, call, world, before=True)
+        found = find_applications(contract, call, world, before=True)
     except Unverified:
         return ()
     return () if isinstance(found, str) else found

@@ -10,7 +10,7 @@ import time
 
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, Outcome
-from truecall_py.judging.receipt import CHECK, FINAL, later
+from truecall_py.judging.receipt import CHECK, FINAL, choose_later
 from truecall_py.ledger.events import phrase, turn_of
 from truecall_py.ledger.pending_calls import OPERATIONS, forget
 from truecall_py.ledger.store import SELECT, Event, Kept
@@ -98,7 +98,7 @@ def against(receipt: Receipt, earlier: Operation | None, now: Operation | None, 
         names = f"{known['effect']} and {receipt['effect']}"
         return {**receipt, "state": DUPLICATE, "found": f"2 effects of this one operation are done: {names}"}
     try:
-        chosen = later(known, receipt)
+        chosen = choose_later(known, receipt)
     except Unverified as why:
         return {**receipt, "state": "", "found": why.why}
     if chosen is receipt:

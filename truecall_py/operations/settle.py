@@ -15,8 +15,8 @@ from truecall_py.clients import call_outcomes
 from truecall_py.contracts.model import Contract
 from truecall_py.core.types import FAILURE, LIE, REFUTED, SUCCESS, UNKNOWN, UNVERIFIED, VERIFIED, Correction, ToolCall
 from truecall_py.judging.engine import Moment
-from truecall_py.judging.judge import applies, concluded, snapshot_of, verdicts
-from truecall_py.judging.recorder import mark
+from truecall_py.judging.judge import conclude, find_snapshot, judge_contracts, may_apply
+from truecall_py.judging.recorder import mark_cooldowns
 from truecall_py.ledger import pending_calls
 from truecall_py.ledger.events import PENDING, as_data, contract_of, filed, worst
 from truecall_py.ledger.pending_calls import Kept
@@ -55,10 +55,10 @@ class Judge:
             Contract(each.id, each.source, each.project, {**each.plain, "within": None}, each.file)
             for each in contracts
         ]  # fmt: skip
-        before = snapshot_of(contracts, call, self.state)
+        before = find_snapshot(contracts, call, self.state)
         # What others did since is what may have put it right: here no call needs to have been alone.
         before = before and Snapshot(before.at, before.cwd, before.facts)
-        made = verdicts(once, call, self.ends, self.folder, before, kept.at)
+        made = judge_contracts(once, call, self.ends, self.folder, before, kept.at)
         if not any("receipt" in each.plain for each in contracts):
             return made
         from truecall_py.operations.duplicate_guard import again
@@ -73,7 +73,7 @@ class Judge:
             return [str(each) for each in event.data.get("contracts", ()) if each not in observing]
         call, moment = kept.guarded(), Moment(self.ends, kept.at, self.folder)
         mine = [each for each in contracts_naming(self.found, kept.call) if each.plain.get("mode") != "observe"]
-        return [each.id for each in mine if applies(each, call, moment, before=True)]
+        return [each.id for each in mine if may_apply(each, call, moment, before=True)]
 
     def rows(self, made: Sequence[Verdict], event: Event) -> list[dict[str, Any]]:
         """Verdicts on the call of an event as the ledger keeps them."""
@@ -110,7 +110,7 @@ class Judge:
     def write(self, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> bool:
         """Writes a new judgement down; whether it is the first one."""
         if any(row.get("outcome") == LIE for row in rows):
-            mark(self.state)  # what was pending has lied, and may rest
+            mark_cooldowns(self.state)  # what was pending has lied, and may rest
         kind = SETTLED if state == VERIFIED else JUDGED
         new = self.ledger.add(Event(event.session, event.call, kind, time.time(), event.harness, event.turn,
                                     event.agent, event.tool, event.identity, state,
@@ -129,7 +129,7 @@ class Judge:
             pending_calls.forget(self.state, event.session, event.call)
         if not first:
             return None
-        told = concluded(call, made).correction
+        told = conclude(call, made).correction
         return None if told is None else Correction(told.text, False)
 
 

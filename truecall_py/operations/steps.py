@@ -12,7 +12,7 @@ from truecall_py.contracts.template import resolve_text
 from truecall_py.core.errors import TrustError, Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import ABSENT, DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, Outcome
-from truecall_py.judging.engine import verdict
+from truecall_py.judging.engine import make_verdict
 from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SELECT, SETTLED, STOP, Kept
 from truecall_py.operations.view import INTENT, OF_OPERATIONS, RECEIPT
 from truecall_py.operations.view import begun as operations_of
@@ -171,7 +171,7 @@ def at_stop(
         return None
     expected = f"all steps of {contract.id}: {', '.join(contract.plain['steps'])}"
     outcomes = tuple(Outcome("steps", UNVERIFIED, expected, each.words, "world") for each in partial)
-    return verdict(contract, call, world, None, outcomes, world.now())
+    return make_verdict(contract, call, world, None, outcomes, world.now())
 
 
 def of_call(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import DUPLICATE, PENDING, REFUTED, UNRESOLVED, VERIFIED
-from truecall_py.judging.receipt import compared, later
+from truecall_py.judging.receipt import choose_later, compare_times
 from truecall_py.ledger.store import SELECT, Kept
 
 TYPE_CHECKING = False
@@ -175,7 +175,7 @@ def believed(old: Receipt | None, new: Receipt, state: str) -> tuple[Receipt | N
     if another(old, new):
         return new, DUPLICATE
     try:
-        chosen = later(old, new)
+        chosen = choose_later(old, new)
     except Unverified:
         return old, "unknown"
     return chosen, str(chosen["state"])
@@ -192,7 +192,7 @@ def as_old(old: Receipt, new: Receipt) -> bool:
     if old["which"] == new["which"]:
         return True
     try:
-        order = compared(old["as_of"], new["as_of"])
+        order = compare_times(old["as_of"], new["as_of"])
     except Unverified:
         return old["as_of"] is not None
     if order or another_effect(old, new):

@@ -15,7 +15,7 @@ from truecall_py.core.record import record
 from truecall_py.core.types import DEADLINE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome
 from truecall_py.guards.barrier import ALLOWED
 from truecall_py.judging import polling
-from truecall_py.judging.engine import applications, claim, guarding, inside
+from truecall_py.judging.engine import classify_claim, enter_application, find_applications, find_guarded
 from truecall_py.world.bounded_regex import Interrupted
 from truecall_py.world.world import World
 
@@ -109,12 +109,12 @@ def by_guard(contract: Contract, made: Made) -> list[Replayed]:
     if call.start_cwd is None and call.cwd is not None:  # as guarding.judged has it
         call = type(call)(**{**call.__dict__, "start_cwd": call.cwd})
     world = Then(call.start_cwd, contract.project, time.monotonic() + DEADLINE)
-    applying = guarding(contract, call, world)
+    applying = find_guarded(contract, call, world)
     if isinstance(applying, Outcome):
         return [told(contract, call, None, (applying,), guard=True)]
     every = []
     for each in applying:
-        facts = Facts(call, inside(world, each), each.file, each.match)
+        facts = Facts(call, enter_application(world, each), each.file, each.match)
         specs = [CheckSpec(item["check"], item["params"]) for item in contract.plain.get("pre", ())]
         found = [judged(spec, call, facts, "") for spec in specs]
         for effect in contract.plain.get("requires", ()):
@@ -129,7 +129,7 @@ def by_contract(contract: Contract, made: Made) -> list[Replayed]:
     world = Then(call.start_cwd, contract.project, time.monotonic() + DEADLINE)
     try:
         # What only an answer tells may have held where there is none.
-        applying = applications(contract, call, world, before=bool(made.trouble))
+        applying = find_applications(contract, call, world, before=bool(made.trouble))
     except Unverified as why:
         expected = "to see whether the contract applies"
         return [told(contract, call, None, (Outcome("when", UNVERIFIED, expected, why.why, why.cause),))]
@@ -137,7 +137,7 @@ def by_contract(contract: Contract, made: Made) -> list[Replayed]:
         return []
     every = []
     for each in applying:
-        facts = Facts(call, inside(world, each), each.file, each.match)
+        facts = Facts(call, enter_application(world, each), each.file, each.match)
         one = told(contract, call, each, outcomes(contract, made, facts))
         if one.state != UNVERIFIED or contract.plain.get("doubts") != "silent":
             every.append(one)
@@ -150,7 +150,7 @@ def outcomes(contract: Contract, made: Made, facts: Facts) -> tuple[Outcome, ...
     found = [
         judged(CheckSpec(item["check"], item["params"]), made.call, facts, trouble)
         for item in contract.plain["post"]
-        if facts.file is None or polling.about(item, facts.file, contract)
+        if facts.file is None or polling.is_about(item, facts.file, contract)
     ]
     if "receipt" in contract.plain:
         found.append(Outcome("receipt", THEN, receipt(contract.plain["receipt"], facts), THEN, "harness"))
@@ -159,10 +159,10 @@ def outcomes(contract: Contract, made: Made, facts: Facts) -> tuple[Outcome, ...
 
 def receipt(spec: dict[str, Any], facts: Facts) -> str:
     """The receipt that would settle the operation which a call is, in words."""
-    from truecall_py.judging.receipt import expect, wanted
+    from truecall_py.judging.receipt import describe_expected, resolve_match
 
     try:
-        return expect(spec, wanted(spec["match"], facts))
+        return describe_expected(spec, resolve_match(spec["match"], facts))
     except Unverified:
         return "a receipt of this operation from its source"
 
@@ -189,7 +189,7 @@ def judged(spec: CheckSpec, call: ToolCall, facts: Facts, trouble: str) -> Outco
     if payload_only(spec):
         if trouble:
             return Outcome(spec.name, UNVERIFIED, expected(spec, facts), trouble, "harness")
-        return polling.evaluate(spec, call, facts)
+        return polling.evaluate_check(spec, call, facts)
     if spec.name not in COMBINATORS:
         return Outcome(spec.name, THEN, expected(spec, facts), THEN, "harness")
     every = [judged(each, call, facts, trouble) for each in held(spec)]
@@ -226,7 +226,7 @@ def told(
         subject = application.file.path
     elif application and application.match:
         subject = ", ".join(value for name, value in application.match.items() if name != "directory")
-    outcome = "" if state == THEN else claim(state, call.reported)
+    outcome = "" if state == THEN else classify_claim(state, call.reported)
     if guard and outcome:
         outcome = ALLOWED if state == VERIFIED else BARRED
     mode = str(contract.plain.get("mode", "enforce"))

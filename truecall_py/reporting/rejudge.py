@@ -41,7 +41,7 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
         raise Unverified("the ledger was not told of its request, and so knows no folder for it", "harness")
     try:
         sources = store.sources(call.cwd, state, paths.user_file(), None)
-        contracts = [each for each in judge.named(sources, again) if each.id in wanted]
+        contracts = [each for each in judge.select_naming(sources, again) if each.id in wanted]
     except TruecallError as error:
         raise Unverified(f"its contracts cannot be read: {error.what}", "contract") from None
     if not contracts:
@@ -51,7 +51,7 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
         ends, session = time.monotonic() + DEADLINE, call.cwd
         return list(barrier.judged(contracts, unanswered(again, "PreToolUse"), ends, session).verdicts)
     before = snapshots.find(state, call.session, call.call)
-    found = judge.verdicts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
+    found = judge.judge_contracts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
     if not found:
         raise Unverified("its contracts do not apply to what the ledger kept of it", "harness")
     return found

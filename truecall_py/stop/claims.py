@@ -6,8 +6,8 @@ from __future__ import annotations
 from truecall_py.contracts.facts import Facts, exit_code, reported
 from truecall_py.core.errors import TrustError, Unverified
 from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, UNVERIFIED, VERIFIED, Outcome, ToolCall
-from truecall_py.judging.engine import condition, untold, verdict
-from truecall_py.judging.polling import watched
+from truecall_py.judging.engine import make_unjudged, make_verdict, match_condition
+from truecall_py.judging.polling import poll
 from truecall_py.ledger.events import filed
 from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SETTLED
 from truecall_py.trust.store import changed_code
@@ -53,7 +53,7 @@ def stands_behind(contract: Contract, call: ToolCall, ends: float) -> bool | str
     for file in call.files if contract.plain.get("per_file") else (None,):
         try:
             facts = Facts(call, world, file)
-            if all(condition(path, matcher, facts) is not None for path, matcher in when.items()):
+            if all(match_condition(path, matcher, facts) is not None for path, matcher in when.items()):
                 decided = not contract.plain.get("claims") or any(path in OUTCOMES for path in when)
                 return True if decided else succeeded(call, world)
         except Unverified:
@@ -106,7 +106,7 @@ def judged(
         if claims and not claimed(claims, stop, world):
             return None
     except Unverified as why:
-        return untold(contract, call, "to read the last message", why.why, why.cause)
+        return make_unjudged(contract, call, "to read the last message", why.why, why.cause)
     if about_calls(contract):
         own = events if events is None or not stop.agent else [each for each in events if each.agent == stop.agent]
         state, known = found(contract, own, mine)
@@ -115,12 +115,12 @@ def judged(
         if state != VERIFIED:
             expected = f"a call of {wanted(contract)} in this turn"
             outcome = Outcome("claims", state, expected, known, "" if state == REFUTED else "harness")
-            return verdict(contract, call, world, None, (outcome,), began)
+            return make_verdict(contract, call, world, None, (outcome,), began)
         if not contract.plain["post"]:
             return None
     if changed := changed_code(contract.plain) if contract.plain.get("pins") else "":
-        return untold(contract, call, "the code that was trusted", f"{changed} was changed since it was trusted")
-    return verdict(contract, call, world, None, watched(contract, call, Facts(call, world)), began)
+        return make_unjudged(contract, call, "the code that was trusted", f"{changed} changed since it was trusted")
+    return make_verdict(contract, call, world, None, poll(contract, call, Facts(call, world)), began)
 
 
 def claimed(claims: Sequence[str], stop: Stop, world: World) -> bool:

@@ -15,7 +15,7 @@ from truecall_py.clients import call_outcomes
 from truecall_py.clients.call_outcomes import RUNNING, Fate
 from truecall_py.core.errors import TrustError
 from truecall_py.core.types import FAILURE, UNKNOWN, UNVERIFIED, VERIFIED
-from truecall_py.judging.judge import concluded
+from truecall_py.judging.judge import conclude
 from truecall_py.judging.recorder import Recorder
 from truecall_py.ledger import open_calls, pending_calls, unrecorded_calls
 from truecall_py.ledger.cooldowns import route_of
@@ -144,7 +144,7 @@ class Gate(Judge):
         if kept.masked:
             recorder.history.known = kept.identity
         recorder.stops = claims.asked_for(self.found, call, self.ends)
-        concluded(call, self.judge(Kept(call, kept.at)), (), recorder)
+        conclude(call, self.judge(Kept(call, kept.at)), (), recorder)
         if recorder.trouble is not None:
             raise recorder.trouble  # what it found is not written down, so that nothing would stand open
 

@@ -14,7 +14,7 @@ from truecall_py.contracts.model import Contract, guards, guards_only
 from truecall_py.core.errors import Unverified
 from truecall_py.core.redaction import quoted
 from truecall_py.core.types import ABSENT, DEADLINE, ToolCall
-from truecall_py.judging.engine import applications
+from truecall_py.judging.engine import find_applications
 from truecall_py.world.world import World
 
 SHOWN = (
@@ -71,7 +71,7 @@ def why(found: Contract, call: ToolCall, named: bool) -> str:
     if not before and guards_only(plain):
         return "is asked before a call only"
     try:
-        applying = applications(found, call, world, before, before)
+        applying = find_applications(found, call, world, before, before)
     except Unverified as trouble:
         return f"could not be told, because {trouble.why}"
     if isinstance(applying, str):
