@@ -13,6 +13,7 @@ from operations.test_receipts import CONTRACT, Agent, Service, every, refusal, s
 from support.project import SESSION
 
 from truecall_py.clients.claude_code import hook
+from truecall_py.core.types import UNTOLD_INTENT
 from truecall_py.judging.engine import Moment
 from truecall_py.judging.recorder import Recorder
 from truecall_py.ledger import pending_calls, session_marks
@@ -105,7 +106,7 @@ def test_a_call_whose_own_hook_is_at_work_is_no_orphan(project, claude, monkeypa
                                 recorder.history.key)  # fmt: skip
     own = intents.event_of(intent, call, project.root, recorder.at, recorder.history.key)
     doubt = Event(**{**own.__dict__, "event": own.event + " untold", "identity": "other",
-                     "data": {**own.data, view.UNTOLD: "an argument was masked"}})  # fmt: skip
+                     "data": {**own.data, UNTOLD_INTENT: "an argument was masked"}})  # fmt: skip
     duplicate_guard.hold(recorder, call, project.root)
     monkeypatch.setattr(recover, "begun", lambda *given: (Ledger(project.state).add(own), [doubt])[1])
     ends = time.monotonic() + 30
