@@ -18,7 +18,7 @@ from truecall_py.judging.engine import Moment
 from truecall_py.judging.recorder import Recorder
 from truecall_py.ledger import pending_calls, session_marks
 from truecall_py.ledger.store import Event, Ledger
-from truecall_py.operations import duplicate_guard, intents, reconcile, recover, settle, view
+from truecall_py.operations import duplicate_guard, intents, reconcile, recover, settle
 from truecall_py.trust import store
 from truecall_py.world import snapshots
 from truecall_py.world.snapshots import Snapshot
