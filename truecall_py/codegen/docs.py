@@ -67,14 +67,14 @@ def type_words(field: Field) -> str:
 
 
 def fields_table(fields: Iterable[Field]) -> str:
-    """Name, type, default and meaning of each field."""
+    """Name, meaning, type and default of each field."""
     rows = []
     for field in fields:
         default = "required" if field.required else ""
         if field.default is not None:
             default = f"`{field.default if isinstance(field.default, str) else json.dumps(field.default)}`"
-        rows.append((f"`{field.name}`", type_words(field), default, escape(field.help)))
-    return table(("field", "type", "default", "meaning"), rows)
+        rows.append((f"`{field.name}`", escape(field.help), type_words(field), default))
+    return table(("field", "meaning", "type", "default"), rows)
 
 
 def properties_table(schema: dict[str, Any]) -> str:
