@@ -1,5 +1,5 @@
 """The hook that this repository offers to pre-commit (https://pre-commit.com): which files it takes, and what it does with
-them. pre-commit itself would install the repository from the package index, so its part is played here."""
+them. pre-commit itself would install the repository from the package index, so test_pre_commit.py in tests/e2e runs the real one, and its part is played here."""
 
 from __future__ import annotations
 
