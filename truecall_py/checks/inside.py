@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "inside"
-SUMMARY = "What a path means, links followed, lies in the session's own git checkout, or in a folder that is named."
+SUMMARY = "A path, links followed, is in the session's own git checkout, or in a named folder."
 FIELDS = (
     field("path", "path", "Which; relative to the folder in which the call started.", required=True, templated=True),
     field("folder", "path", "The folder in which it must lie; default: the top level of the git checkout in which "

@@ -36,7 +36,7 @@ PARTS = (
         "A contract file is a strict subset of YAML, so that every reader sees the same.",
     ),
     ("TC1", "Its structure", "Exactly what the JSON Schema says that `truecall schema` prints."),
-    ("TC2", "Its meaning", "What a JSON Schema cannot say."),
+    ("TC2", "Its meaning", "Faults that a JSON Schema cannot find."),
     ("TC3", "Advice", "The file is accepted, but one of its contracts probably does not do what was meant."),
 )
 
