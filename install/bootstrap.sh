@@ -1,7 +1,8 @@
 #!/bin/sh
 # usage: sh install/bootstrap.sh demo|test
-# Sets truecall up in .venv of this checkout and runs its demo, or its tests. Touches nothing else. Either way the
-# launcher is the checkout's own, so that a hook registered after the one is still there after the other.
+# Sets truecall up in .venv of this checkout and runs its demo, or the tests that download nothing. Touches nothing
+# else. Either way the launcher is the checkout's own, so that a hook registered after the one is still there after the
+# other.
 set -eu
 cd "$(dirname "$0")/.."
 for python in python3 python3.13 python3.12 python3.11 python3.10; do
@@ -20,7 +21,7 @@ demo)
   ;;
 test)
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-  exec .venv/bin/python -m pytest
+  exec .venv/bin/python -m pytest --numprocesses auto --dist worksteal
   ;;
 *)
   echo "usage: sh install/bootstrap.sh demo|test" >&2

@@ -33,7 +33,7 @@ def client(package: str, version: str, binary: str) -> str:
             return installed(package, version, binary)
         except Unavailable as problem:
             missing[key] = str(problem)
-    reason = f"{package} {version}: {missing[key]}"
+    reason = f"NOT TESTED with {package} {version}: {missing[key]}"
     if os.environ.get("CI", "").lower() in ("true", "1"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

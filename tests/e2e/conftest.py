@@ -1,11 +1,22 @@
+"""Sessions of real clients, which are downloaded: only `-m e2e` runs these."""
+
 from __future__ import annotations
 
 import functools
 import os
+import pathlib
 
 import pytest
 
-from e2e import clients, sessions
+from e2e import sessions
+
+HERE = pathlib.Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker("e2e")
 
 
 @pytest.fixture
@@ -15,6 +26,7 @@ def session(agent, tmp_path):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """A client that could not be had is named at the end of the run, whatever the options."""
-    for (package, version), reason in clients.missing.items():
-        terminalreporter.write_line(f"NOT TESTED with {package} {version}: {reason}", yellow=True, bold=True)
+    """A client that could not be downloaded is named at the end of the run, whatever the options."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    for reason in sorted({report.longrepr[2] for report in skipped if "NOT TESTED with" in report.longrepr[2]}):
+        terminalreporter.write_line(reason.removeprefix("Skipped: "), yellow=True, bold=True)

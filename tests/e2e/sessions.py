@@ -21,7 +21,7 @@ from truecall_py.clients import registration
 from truecall_py.core import paths
 from truecall_py.trust import pin
 
-PATIENCE = 60  # seconds for one session, which takes one or two
+PATIENCE = 300  # seconds for one session, which takes a few, and many on a busy machine
 TRUECALL = "truecall"
 PACKAGES = {"claude-code": ("@anthropic-ai/claude-code", "claude"), "codex": ("@openai/codex", "codex")}
 MCP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcp_notes.py")

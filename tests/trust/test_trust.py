@@ -18,6 +18,7 @@ import pytest
 from support.project import NOTE, PATIENCE, ROOT
 
 from truecall_py.cli.commands.trust import AGENT_MARKS
+from truecall_py.core import paths
 from truecall_py.core.errors import TrustError
 from truecall_py.core.fast_json import loads
 from truecall_py.core.version import __version__
@@ -302,6 +303,18 @@ def test_revoke_of_a_deleted_file(project):
     assert "1 trusted content taken back" in project.command("trust", "truecall.yaml", "--revoke").stdout
     assert "0 trusted contents" in project.command("trust", "truecall.yaml", "--revoke").stdout
     assert project.hook(project.mcp()).form == "silent"
+
+
+@pytest.mark.parametrize(("more", "status"), [(b"", trust.TRUSTED), (b"# of another version\n", trust.CHANGED)])
+def test_a_starter_pack_is_found_by_the_path_that_it_had_before(project, more, status):
+    """A pin of a pack at its place in earlier wheels is compared with the pack where it is now. A path there without
+    a pin is no file."""
+    old = os.path.join(paths.PACKAGE, "contracts", "files.yaml")
+    assert not os.path.exists(old)
+    with open(os.path.join(paths.contracts(), "files.yaml"), "rb") as file:
+        pinning.trust(pinning.compile_file(old, file.read() + more), project.state)
+    assert trust.source(old, project.root, project.state).status == status
+    assert trust.source(old.replace("files", "mcp"), project.root, project.state) is None
 
 
 def test_the_state_folder_can_be_named(project):

@@ -7,6 +7,7 @@ import os
 from truecall_py.core.errors import PayloadError
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OLD_CONTRACTS = os.path.join(PACKAGE, "contracts")  # the starter packs' folder in wheels up to 0.1.0
 
 
 def shipped(installed: str, checkout: str) -> str:

@@ -12,6 +12,7 @@ import os
 import stat as modes
 
 from truecall_py.contracts.model import FILE_NAME, Contract, contract
+from truecall_py.core import paths
 from truecall_py.core.errors import TrustError
 from truecall_py.core.fast_json import loads
 from truecall_py.core.glob import fits
@@ -222,7 +223,7 @@ def stored(path: str, project: str, state: str) -> Source | None:
     folder = folder_of(state, path)
     names = pins(folder)
     try:
-        present: bytes | None = read_bytes(path)
+        present: bytes | None = read_bytes(packs_moved(path) if names else path)
         why = ""
     except OSError as error:
         present = None
@@ -246,6 +247,13 @@ def stored(path: str, project: str, state: str) -> Source | None:
         raise trouble
     assert newest is not None
     return enforced(newest, path, project, DELETED if present is None and not why else CHANGED, why)
+
+
+def packs_moved(path: str) -> str:
+    """Where a contract file is now: wheels up to 0.1.0 had the starter packs in another folder of the package, and a
+    pin or a registered hook may name one by its path there."""
+    folder, name = os.path.split(path)
+    return os.path.join(paths.contracts(), name) if folder == paths.OLD_CONTRACTS else path
 
 
 def read_pin(where: str) -> Pin:

@@ -1,9 +1,8 @@
-"""Sessions of the clients beside Claude Code and Codex. Here truecall is registered by its own `install`, and nothing
-leaves the machine: all that is not loopback goes to a port that nobody listens at."""
+"""Sessions of the clients beside Claude Code and Codex, and all that the tests must know of each. truecall is registered
+by its own `install`. Nothing leaves the machine: every other address than loopback goes to a port that is closed."""
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
@@ -11,13 +10,11 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 from e2e import clients
 from e2e.mock_gemini import Gemini
 from e2e.mock_openai_chat import Chat
 from e2e.mock_server import Model
-from e2e.sessions import MCP, NOTE, Agent, Client, Sent, Session, text_of, write
+from e2e.sessions import MCP, NOTE, SAVED, Agent, Client, Sent, Session, text_of, write
 from truecall_py.clients import registration
 from truecall_py.core import paths
 from truecall_py.setup import plan
@@ -56,14 +53,18 @@ PROJECT = "(the project's folder)"  # in a turn: to be filled in
 UNCHECKED = "NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well."
 
 
-class Other(Client):
-    """A client, the names of its tools, and the registration of the hook in its settings."""
+class SmallClient(Client):
+    """A client, the names of its tools, the registration of the hook in its settings, and where its model reads what
+    the hook says."""
 
     harness: str
     version: str
     package: tuple[str, str]  # npm's name, and the program's
-    notes: str  # what stands before the name of a tool of the notes server
-    varying = re.compile("(?!)")  # what is another in every session
+    notes: str  # the prefix of the names of the notes server's tools
+    varying = re.compile("(?!)")  # what differs from session to session
+    replaces = True  # whether the correction takes the place of the tool's output
+    opening = ""  # the client's own words before a correction
+    says_exit_7: str  # what the model reads after a command that ended with exit code 7
 
     def __init__(self, base: str) -> None:
         super().__init__(Agent(self.harness, self.version), base, "project")
@@ -84,6 +85,28 @@ class Other(Client):
     @staticmethod
     def save(name: str, text: str = "hello\n") -> tuple[str, dict]:
         """A call that writes a new file in the project."""
+        raise NotImplementedError
+
+    @classmethod
+    def told(cls, done: Session, turn: int, call: tuple[str, dict], number: int = 0) -> str:
+        """What the hook said of the call of that number in that turn, from its first word on."""
+        text = done.result(turn, number)
+        assert text.startswith(cls.opening), text
+        return text[len(cls.opening) :]
+
+    @classmethod
+    def told_after_failure(cls, done: Session, turn: int) -> str:
+        """The text that holds what the hook said of a call that reported its failure."""
+        return done.result(turn)
+
+    @classmethod
+    def shown(cls, output: str) -> str:
+        """A tool's output as the model reads it."""
+        return output
+
+    @classmethod
+    def check_unchecked(cls, done: Session) -> None:
+        """Asserts where the launcher's own answer stands, after a false success and then a reported failure."""
         raise NotImplementedError
 
     def prepare(self, model: Model) -> None:
@@ -136,7 +159,7 @@ def contents(folder: str) -> dict[str, bytes | None]:
 
 
 def run(
-    kind: type[Other], base: str, turns: list, *, scope: str = "project", python: str = "", trusted: bool = True
+    kind: type[SmallClient], base: str, turns: list, *, scope: str = "project", python: str = "", trusted: bool = True
 ) -> Session:
     """A session below `base` (emptied first) in which the model plays `turns`. `scope` says where truecall is
     registered ("": nowhere), `python` names another interpreter for the hook, `trusted` says whether the client is
@@ -154,16 +177,6 @@ def run(
             left = leftovers(client.home)
         assert not left, f"it left behind: {left}"
         return Session(client, model.bodies, model.times)
-
-
-def fixture(kind: type[Other]):
-    """The fixture `session` of a module whose client this is; a second session has the same paths."""
-
-    @pytest.fixture
-    def session(tmp_path):
-        return functools.partial(run, kind, os.path.join(os.path.realpath(tmp_path), "e2e"))
-
-    return session
 
 
 def leftovers(home: str) -> list[str]:
@@ -191,11 +204,13 @@ def running(home: str) -> dict[int, str]:
     return found
 
 
-class GeminiCli(Other):
+class GeminiCli(SmallClient):
     harness, version, package = "gemini-cli", "0.61.0", ("@google/gemini-cli", "gemini")
     api = Gemini
     notes = "mcp_notes_"
     varying = re.compile(r"(?<=PGID: )\d+")
+    opening = "error: "
+    says_exit_7 = "Exit Code: 7"
 
     @staticmethod
     def shell(line: str) -> tuple[str, dict]:
@@ -204,6 +219,19 @@ class GeminiCli(Other):
     @staticmethod
     def save(name: str, text: str = "hello\n") -> tuple[str, dict]:
         return "write_file", {"file_path": name, "content": text}
+
+    @classmethod
+    def shown(cls, output: str) -> str:
+        return f"<untrusted_context>\n{output}\n</untrusted_context>"
+
+    @classmethod
+    def check_unchecked(cls, done: Session) -> None:
+        """Behind the output of a success. After a reported failure the client drops it."""
+        output, _, context = done.result(0).partition("</untrusted_context>")
+        assert SAVED in output
+        assert context.strip().startswith(f"<hook_context>{UNCHECKED}")
+        assert done.result(1).startswith("error: MCP tool 'fail_note' reported tool error")
+        assert "truecall" not in done.result(1) + done.beside(1)
 
     def prepare(self, model: Model) -> None:
         settings = {
@@ -238,7 +266,7 @@ class GeminiCli(Other):
         return sent
 
 
-class ChatClient(Other):
+class ChatClient(SmallClient):
     """A client that talks to its model by chat completions."""
 
     api = Chat
@@ -259,6 +287,7 @@ class ChatClient(Other):
 class QwenCode(ChatClient):
     harness, version, package = "qwen-code", "0.24.4", ("@qwen-code/qwen-code", "qwen")
     notes = "mcp__notes__"
+    says_exit_7 = "Exit Code: 7"
 
     @staticmethod
     def shell(line: str) -> tuple[str, dict]:
@@ -267,6 +296,13 @@ class QwenCode(ChatClient):
     @staticmethod
     def save(name: str, text: str = "hello\n") -> tuple[str, dict]:
         return "write_file", {"file_path": f"{PROJECT}/{name}", "content": text}
+
+    @classmethod
+    def check_unchecked(cls, done: Session) -> None:
+        """Behind the output of a success, and behind the error of a failure."""
+        assert done.result(0).startswith(f"{SAVED}\n{UNCHECKED}")
+        assert done.result(1).startswith("MCP tool 'fail_note' reported tool error")
+        assert f"\n\n{UNCHECKED}" in done.result(1)
 
     def prepare(self, model: Model) -> None:
         settings = {
@@ -295,6 +331,8 @@ class CopilotCli(ChatClient):
     harness, version, package = "copilot-cli", "1.0.102", ("@github/copilot", "copilot")
     notes = "notes-"
     varying = re.compile(r"(?<=<current_datetime>)[^<]*")
+    opening = "Tool result blocked: "
+    says_exit_7 = "exit code 7"
 
     @staticmethod
     def shell(line: str) -> tuple[str, dict]:
@@ -303,6 +341,13 @@ class CopilotCli(ChatClient):
     @staticmethod
     def save(name: str, text: str = "hello\n") -> tuple[str, dict]:
         return "create", {"path": name, "file_text": text}
+
+    @classmethod
+    def check_unchecked(cls, done: Session) -> None:
+        """Behind the output of a success, and as a message after a failure."""
+        assert done.result(0).startswith(SAVED)
+        assert f"Additional guidance from postToolUse hooks:\n{UNCHECKED}" in done.result(0)
+        assert f"Additional guidance from postToolUseFailure hooks:\n{UNCHECKED}" in done.beside(1)
 
     def prepare(self, model: Model) -> None:
         server = {"type": "local", "command": sys.executable, "args": [MCP, self.project], "tools": ["*"]}
@@ -319,6 +364,7 @@ class CopilotCli(ChatClient):
 class OpenCode(ChatClient):
     harness, version, package = "opencode", "1.18.33", ("opencode-ai", "opencode")
     notes = "notes_"
+    says_exit_7 = "(no output)"  # it does not tell the exit code
 
     @staticmethod
     def shell(line: str) -> tuple[str, dict]:
@@ -327,6 +373,12 @@ class OpenCode(ChatClient):
     @staticmethod
     def save(name: str, text: str = "hello\n") -> tuple[str, dict]:
         return "write", {"filePath": name, "content": text}
+
+    @classmethod
+    def check_unchecked(cls, done: Session) -> None:
+        """Behind the output, of a success only: the client calls no plugin after a reported failure."""
+        assert done.result(0).startswith(f"{SAVED}\n\n{UNCHECKED}")
+        assert f"\n\n{UNCHECKED}" in done.result(1)
 
     def prepare(self, model: Model) -> None:
         provider = {
@@ -348,8 +400,12 @@ class OpenCode(ChatClient):
 
 
 class Cline(ChatClient):
+    """It has no way to take an output away: the false success stays, and the user's next message is the correction."""
+
     harness, version, package = "cline", "3.0.65", ("cline", "cline")
     notes = "notes__"
+    replaces = False
+    says_exit_7 = "exited with code 7"
 
     @staticmethod
     def shell(line: str) -> tuple[str, dict]:
@@ -358,6 +414,33 @@ class Cline(ChatClient):
     @staticmethod
     def save(name: str, text: str = "hello\n") -> tuple[str, dict]:
         return "editor", {"path": name, "new_text": text}
+
+    @classmethod
+    def told(cls, done: Session, turn: int, call: tuple[str, dict], number: int = 0) -> str:
+        before, opening, text = done.beside(turn).partition(cls.context(call[0], f"{turn}_{number}"))
+        assert opening and bool(before) == bool(number), done.beside(turn)
+        return text
+
+    @staticmethod
+    def context(tool: str, call: str) -> str:
+        """How the client opens what a hook says. It doubles the underscores of the names."""
+        tool, call = (name.replace("_", "__") for name in (tool, f"call_{call}"))
+        return f'<hook_context source="PostToolUse" tool_name="{tool}" tool_call_id="{call}">\n'
+
+    @classmethod
+    def told_after_failure(cls, done: Session, turn: int) -> str:
+        return done.beside(turn)
+
+    @classmethod
+    def shown(cls, output: str) -> str:
+        return json.dumps({"content": [{"type": "text", "text": output}]}, separators=(",", ":"))
+
+    @classmethod
+    def check_unchecked(cls, done: Session) -> None:
+        """As a message after successes and failures."""
+        assert SAVED in done.result(0)
+        for turn, tool in enumerate(("save_note", "fail_note")):
+            assert cls.told(done, turn, cls.note(tool)).startswith(UNCHECKED)
 
     def prepare(self, model: Model) -> None:
         folder = os.path.join(self.home, ".cline", "data", "settings")
