@@ -3,8 +3,8 @@
     python bench/checks.py [--starts 15] [--write]
 
 Each check's first verified example is played: its world is built, the look before the call is taken through the
-registered command, and the call after it is judged through it again and again. `--write` keeps the ratios in
-bench/checks.json, from which docs/reference/checks.md is made (`python -m truecall_py.codegen.generate`).
+registered command, and the call after it is judged through it again and again. `--write` stores each ratio as the
+COST of its check, from which `python -m truecall_py.codegen.generate` makes docs/reference/checks.md.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -31,7 +32,6 @@ from truecall_py import checks  # noqa: E402
 from truecall_py.trust.pin import compile_file, trust  # noqa: E402
 
 LAUNCHER = os.path.join(ROOT, "hooks", "run.sh")
-KEPT = os.path.join(ROOT, "bench", "checks.json")
 
 
 class Played:
@@ -86,7 +86,7 @@ def measure(starts: int) -> dict[str, float]:
         base = Path(os.path.realpath(made))
         rows = {}
         for name in checks.NAMES:
-            example = next(each for each in checks.module(name).EXAMPLES if each["verdict"] == "verified")
+            example = next(each for each in checks.load_check(name).EXAMPLES if each["verdict"] == "verified")
             rows[name] = Played(base / name, name, example)
         times: dict[str, list[float]] = {name: [] for name in ("bare", *rows)}
         for _ in range(starts + 1):
@@ -100,14 +100,14 @@ def measure(starts: int) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--starts", type=int, default=15)
-    parser.add_argument("--write", action="store_true", help="keep the ratios for docs/reference/checks.md")
+    parser.add_argument("--write", action="store_true", help="store the ratios in the modules of the checks")
     options = parser.parse_args()
     ratios = measure(options.starts)
     for name, ratio in ratios.items():
         print(f"{name:14} {ratio:6.1f} x bare")
-    if options.write:
-        with open(KEPT, "w", encoding="utf-8") as file:
-            file.write(json.dumps(ratios, indent=2) + "\n")
+        if options.write:
+            path = Path(checks.load_check(name).__file__ or "")
+            path.write_text(re.sub(r"(?m)^COST = .*$", f"COST = {ratio}", path.read_text("utf-8")), "utf-8")
     return 0
 
 

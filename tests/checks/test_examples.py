@@ -13,7 +13,7 @@ import truecall_py
 from truecall_py import checks
 from truecall_py.api import look_before
 
-EXAMPLES = [(name, example) for name in checks.NAMES for example in checks.module(name).EXAMPLES]
+EXAMPLES = [(name, example) for name in checks.NAMES for example in checks.load_check(name).EXAMPLES]
 
 
 @pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[f"{name}: {each['title']}" for name, each in EXAMPLES])

@@ -38,7 +38,7 @@ def test_every_field_is_in_it() -> None:
     places["policy"] = (found["$defs"]["policy"], contract_fields.POLICY_FIELDS)
     places["matcher"] = (found["$defs"]["matcher"], matchers.FIELDS)
     for name in checks.NAMES:
-        places[name] = (found["$defs"][name], checks.module(name).FIELDS)
+        places[name] = (found["$defs"][name], checks.load_check(name).FIELDS)
     for where, fields in places.values():
         assert list(where["properties"]) == [field.name for field in fields]
         assert all(where["properties"][field.name]["description"] == field.help for field in fields)
@@ -71,7 +71,7 @@ def test_examples_of_the_checks_are_accepted() -> None:
     found = json_schema.schema()
     for name in checks.NAMES:
         validator = jsonschema.Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": found["$defs"]})
-        for example in checks.module(name).EXAMPLES:
+        for example in checks.load_check(name).EXAMPLES:
             assert [error.message for error in validator.iter_errors(example["check"])] == []
 
 

@@ -19,6 +19,7 @@ from truecall_py.contract_files.json_schema import schema
 from truecall_py.contract_files.lint import codes, rules
 from truecall_py.contract_files.lint.redos import hazard
 from truecall_py.contract_files.lint.rules import RULES
+from truecall_py.contract_files.lint.subject import Subject
 from truecall_py.contract_files.lint.warnings import ADVICE
 from truecall_py.contract_files.yaml_reader import parse
 from truecall_py.core import paths
@@ -96,7 +97,7 @@ def test_every_rule_has_its_code() -> None:
         if document.complete and not document.problems:
             structure = loader.Structure(document)
             structure.examine()
-            subject = rules.Subject(document, structure.paths)
+            subject = Subject(document, structure.paths)
             for code, rule in (*RULES, *ADVICE):
                 assert {p.code for p in rule(subject)} <= {code}
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from truecall_py import checks, clients
+from truecall_py import clients
 from truecall_py.core.paths import PACKAGE
 
 # From the ground up: a module imports from its own room and from the rooms before it.
@@ -26,14 +26,13 @@ DOORS = {
     "yaml": {"contract_files/yaml_reader", "worker/documents"},
     "rich": {"cli", "reporting/text"},
     "click": {"cli", "codegen", "reporting/text"},
-    "jsonschema": {"contract_files", "worker/main"},
+    "jsonschema": {"contract_files", "worker/schemas"},
 }
 
 
 # Edges against the direction that are still to be cut.
 UNCUT = {
-    "clients/claude_code/transcript.py", "clients/codex/transcript.py", "contract_files/lint/guards.py",
-    "contract_files/lint/receipts.py", "doctor/activity.py",
+    "clients/claude_code/transcript.py", "clients/codex/transcript.py", "doctor/activity.py",
 }  # fmt: skip
 CATCHERS = {"hook/main", "hook/fallback", "judging/engine", "judging/polling", "cli/main", "worker/main", "world/http"}
 
@@ -119,12 +118,15 @@ def test_each_kind_of_access_has_its_door(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", modules())
-def test_a_module_says_what_it_is_for_and_is_not_too_long(path: str) -> None:
-    """Every module begins with a docstring and stays below 360 lines."""
+def test_a_module_says_what_it_is_for_and_its_functions_are_short(path: str) -> None:
+    """Every module begins with a docstring, and no function is longer than 60 lines. A file is as long as its subject."""
     with open(os.path.join(PACKAGE, path), encoding="utf-8") as file:
-        text = file.read()
-    assert ast.get_docstring(ast.parse(text)), path
-    assert len(text.splitlines()) <= 360, path
+        tree = ast.parse(file.read())
+    assert ast.get_docstring(tree), path
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            assert lines <= 60, f"{path}:{node.lineno}: {node.name} has {lines} lines"
 
 
 def test_catching_everything_is_for_three_places() -> None:
@@ -141,16 +143,6 @@ def test_catching_everything_is_for_three_places() -> None:
             if not broad or path.removesuffix(".py") in CATCHERS:
                 continue
             assert any(isinstance(inner, ast.Raise) for inner in ast.walk(node)), f"{path}:{node.lineno}"
-
-
-@pytest.mark.parametrize("name", checks.NAMES)
-def test_a_check_declares_all_that_is_asked_of_it(name: str) -> None:
-    """Every check names itself, its fields, what it asserts and its examples, one that passes and one that fails."""
-    module = checks.module(name)
-    assert name == module.NAME
-    assert module.SUMMARY and module.FIELDS and callable(module.run) and callable(module.expect)
-    assert {field.name for field in module.FIELDS} >= set(module.ASSERTS)
-    assert {"verified", "refuted"} <= {example["verdict"] for example in module.EXAMPLES}
 
 
 @pytest.mark.parametrize("name", clients.NAMES)

@@ -13,8 +13,10 @@ import time
 
 from truecall_py import api, clients
 from truecall_py.authoring.sandbox import SmallWorld
+from truecall_py.checks import load_check
 from truecall_py.contract_files import loader, yaml_writer
-from truecall_py.contract_files.lint import rules, walk
+from truecall_py.contract_files.fields import parse_duration
+from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.yaml_reader import parse
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import TruecallError, UsageError
@@ -247,12 +249,13 @@ def compiled(subject: Subject, world: SmallWorld) -> Source:
     entry = copy.deepcopy(subject.entry)
     entry.pop("examples", None)
     for name, longest in LONGEST.items():
-        if name in entry and rules.seconds(entry[name]) > longest:
+        if name in entry and parse_duration(entry[name]) > longest:
             entry[name] = f"{longest * 1000:.0f}ms"
     for check in walk.checks_of(entry):
-        if check.name == "http_status":  # whatever server is meant: here it is the example's own
-            own = f"http://127.0.0.1:{world.port}"
-            check.params["url"] = AUTHORITY.sub(own, check.params["url"], count=1)
+        for field in load_check(check.name).FIELDS:
+            if field.kind == "url" and field.name in check.params:  # whatever server is meant: here the example's own
+                own = f"http://127.0.0.1:{world.port}"
+                check.params[field.name] = AUTHORITY.sub(own, check.params[field.name], count=1)
     text = yaml_writer.flow({"version": 1, "mode": subject.mode, "contracts": [entry]})
     path = os.path.join(world.folder, FILE_NAME)
     made = pin.compile_file(path, text.encode())

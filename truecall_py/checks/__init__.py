@@ -1,31 +1,40 @@
-"""The table of checks: one module each, imported only when a contract asks for it. Holds nothing else."""
+"""The list of checks. A check is one module of this package, imported only when a contract uses it; `interface`
+describes the parts of a check."""
 
 from __future__ import annotations
+
+from truecall_py.contracts.model import COMBINATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
+    from typing import Any
 
 NAMES = (
     "file_exists", "file_absent", "file_changed", "files", "inside", "value", "parses", "http_status",
     "command", "result", "schema", "given", "sql", "custom", "git", "process", "port", "sqlite", "package", "tests",
 )  # fmt: skip
-# What a check costs as a guard, cheapest first: the call's own values; files and what the system tells of itself;
-# children, databases, the network.
+# The stages in which guards run, cheapest first: the call's own values; files and the system's own tables; child
+# processes, databases, the network.
 STRUCTURE, LOGIC, EXECUTION = STAGES = ("structure", "logic", "execution")
-STAGE = {
-    **dict.fromkeys(("schema", "given", "sql", "result"), STRUCTURE),
-    **dict.fromkeys(("file_exists", "file_absent", "file_changed", "files", "inside", "value", "parses", "process",
-                     "tests"), LOGIC),
-    **dict.fromkeys(("http_status", "command", "custom", "git", "port", "sqlite", "package"), EXECUTION),
-}  # fmt: skip
 
 
-def module(name: str) -> ModuleType:
-    """The module of a check. Raises KeyError for a name that is not in the table."""
+def load_check(name: str) -> ModuleType:
+    """Import the module of a check. Raises KeyError for an unknown name."""
     if name not in NAMES:
         raise KeyError(name)
     __import__(f"{__name__}.{name}")
     from sys import modules
 
     return modules[f"{__name__}.{name}"]
+
+
+def stage_of(check: dict[str, Any]) -> str:
+    """Return the stage of a compiled check of `pre`. The compiler stores it with the outermost check; inside a
+    combinator, the slowest check decides."""
+    if "stage" in check:
+        return str(check["stage"])
+    if check["check"] not in COMBINATORS:
+        return str(load_check(check["check"]).STAGE) if check["check"] in NAMES else EXECUTION
+    inner = check["params"] if isinstance(check["params"], list) else [check["params"]]
+    return max(map(stage_of, inner), key=STAGES.index, default=STRUCTURE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from truecall_py.checks import EXECUTION
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import describe, holds, shown
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 NAME = "command"
 SUMMARY = "A program, run without a shell, ends with the exit code and the output that it should."
+STAGE = EXECUTION
+FAILURE_CLASS = ""
+COST = 2.7
 FIELDS = (
     field("run", "argv", "The program and its arguments, as a list. A program with a relative path "
           "(`./probe.sh`) is the one in the contract's folder; a bare name is looked up in PATH.",
@@ -31,7 +35,8 @@ FIELDS = (
     field("cwd", "path", "Where it runs; default: the folder in which the call started.", templated=True),
 )  # fmt: skip
 ASSERTS = ("run",)
-LOOK_UP, NEEDED = ("run", "env", "cwd"), ("run",)  # with what a receipt is looked up
+LOOK_UP, NEEDED = ("run", "env", "cwd"), ("run",)
+SYNONYMS = ("shell", "exec", "run")
 EXAMPLES = (
     {
         "title": "the generated script is valid",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from truecall_py.checks import EXECUTION
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import shown
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 
 NAME = "custom"
 SUMMARY = "A Python function or a program of your own looks, and answers."
+STAGE = EXECUTION
+FAILURE_CLASS = ""
+COST = 2.7
 FIELDS = (
-    field("python", "text", "`checks/notes.py:note_saved`: a file, from the contract's folder, and a "
+    field("python", "function", "`checks/notes.py:note_saved`: a file, from the contract's folder, and a "
           "function in it. It gets the call and returns True, False, or a map with `verdict` (verified, refuted, "
           "unverified), `found` and `expected`."),
     field("run", "argv", "A program that gets the call as JSON on standard input. It answers with such a "
@@ -36,7 +40,10 @@ FIELDS = (
           templated=True),
 )  # fmt: skip
 ASSERTS = ("python", "run")
-LOOK_UP, NEEDED = ("python", "run"), ()  # with what a receipt is looked up
+EXCLUSIVE = ("python", "run")
+LOOK_UP, NEEDED = ("python", "run"), ()
+SYNONYMS = ("python", "script")
+WORKER = "truecall_py.worker.main"
 EXAMPLES = (
     {
         "title": "a program says by its exit code that it holds",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from truecall_py.checks import LOGIC
 from truecall_py.checks.file_exists import itself, named
 from truecall_py.checks.support.nearest_names import nearest
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
 
 NAME = "file_absent"
 SUMMARY = "Nothing stands at a path any more, and something did before (a dangling link still stands there)."
+STAGE = LOGIC
+FAILURE_CLASS = ""
+COST = 2.4
 FIELDS = (
     field("path", "path", "Where; relative to the folder in which the call started.", required=True, templated=True),
     field("vacuous", "choice", "ok: it also counts where nothing proves that it was there before.", choices=("ok",)),
 )
 ASSERTS = ()
+SYNONYMS = ("absent",)
 EXAMPLES = (
     {
         "title": "gone, and idempotence is meant",
@@ -63,9 +68,19 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     return unverified(expected, why, "harness", nearest(path, world))
 
 
+def asks_removal(params: dict[str, Any]) -> bool:
+    """Whether the check is about the file of the call, and asks for its removal. `params` still hold templates."""
+    return bool(params.get("path") == "{{file.path}}")
+
+
 def before(params: dict[str, Any], call: ToolCall, world: World) -> bool:
     """Whether anything stands at the path before the call."""
     return world.stat(itself(world.resolve(params["path"])), follow=False) is not None
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    """A snapshot is not needed: the last commit, or a patch, may prove that the file existed."""
+    return False
 
 
 def was_there(path: str, call: ToolCall, world: World) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import stat as modes
 
+from truecall_py.checks import LOGIC
 from truecall_py.checks.file_exists import mark, named
 from truecall_py.checks.support.nearest_names import nearest
 from truecall_py.checks.support.outcomes import refuted, since, verified
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 NAME = "file_changed"
 SUMMARY = "A file was changed, and only as it should be: its other lines, line ends, encoding and mode were kept."
+STAGE = LOGIC
+FAILURE_CLASS = ""
+COST = 2.6
 FIELDS = (
     field("path", "path", "Where; relative to the folder in which the call started.", required=True, templated=True),
     field("content", "boolean", "true: its content is another than before; false: it is the same."),
@@ -37,6 +41,9 @@ FIELDS = (
     field("edits", "choice", "all: every edit that the call sent is in it.", choices=("all",)),
 )  # fmt: skip
 ASSERTS = ("content", "size", "mode", "line_endings", "encoding", "rest", "edits")
+MARKS_FILE = True
+ONLY_AFTER = {"": "what the call changed"}
+WORKER = "truecall_py.worker.git_show"
 EXAMPLES = (
     {
         "title": "one line changed, the rest and its CRLF line ends were kept",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import stat as modes
 
+from truecall_py.checks import LOGIC
 from truecall_py.checks.support.git_worktree import strayed
 from truecall_py.checks.support.nearest_names import nearest
 from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 NAME = "file_exists"
 SUMMARY = "A file (or folder, or link) is there, with the content, size, mode or age that it should have."
+STAGE = LOGIC
+FAILURE_CLASS = ""
+COST = 2.4
 FIELDS = (
     field("path", "path", "Where; relative to the folder in which the call started.", required=True, templated=True),
     field("type", "choice", "What must stand there; a link counts as what it points to, unless symlink.",
@@ -44,6 +48,10 @@ FIELDS = (
           choices=("own",)),
 )  # fmt: skip
 ASSERTS = ()
+MARKS_FILE = True
+ONLY_AFTER = {"newer_than": (), "not_lost": ()}
+TRIVIAL = {"min_size": (0, "every file has at least 0 bytes", "write min_size: 1, or remove it")}
+SYNONYMS = ("file", "exists")
 EXAMPLES = (
     {
         "title": "the note holds what was sent",
@@ -140,6 +148,11 @@ def before(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | 
     """What stands at the path before the call, as `mark` tells it; None: nothing."""
     found = standing(params, world)[1]
     return None if found is None else mark(found)
+
+
+def needs_before(params: dict[str, Any]) -> bool:
+    """A snapshot is not needed: without one, times decide whether the file is new."""
+    return False
 
 
 def standing(params: dict[str, Any], world: World) -> tuple[str, os.stat_result | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import stat as modes
 
+from truecall_py.checks import LOGIC
 from truecall_py.checks.support.glob_walk import entries
 from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
 from truecall_py.contracts.field import field
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 NAME = "files"
 SUMMARY = "As many files as there should be match a glob, of a type, or changed by this call."
+STAGE = LOGIC
+FAILURE_CLASS = ""
+COST = 2.4
 FIELDS = (
     field("glob", "glob", "Which; relative to the folder in which the call started. * is any name, ? a character, "
           "** any folders; a leading dot must be written; a value of the call is never a wildcard.",
@@ -35,6 +39,7 @@ FIELDS = (
           choices=("ok",)),
 )  # fmt: skip
 ASSERTS = ()
+ONLY_AFTER = {"newer_than": ()}
 EXAMPLES = (
     {
         "title": "the build made two bundles",

@@ -3,6 +3,7 @@ names, never believes the tracking ref for the remote, and never takes "git gave
 
 from __future__ import annotations
 
+from truecall_py.checks import EXECUTION
 from truecall_py.checks.support.git_common import Finding, Look, Part
 from truecall_py.checks.support.outcomes import refuted, verified
 from truecall_py.contracts.field import field
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 NAME = "git"
 SUMMARY = "A git repository, and its remote itself, hold the commit, branch, tag or file that they should."
+STAGE = EXECUTION
+FAILURE_CLASS = ""
+COST = 5.0
 FIELDS = (
     field("folder", "path", "A folder in the repository; default: the one in which the command ran.", templated=True),
     field("repository", "choice", "own: the folder itself is a repository.", choices=("own",)),
@@ -54,6 +58,7 @@ FIELDS = (
 )  # fmt: skip
 QUALIFIERS = ("folder", "at", "vacuous", "remote", "refspec")  # these say where or what, and assert nothing alone
 ASSERTS = tuple(each.name for each in FIELDS if each.name not in QUALIFIERS)
+ONLY_AFTER = {"commit": (), "head": (), "unmoved": (), "pushed": ()}
 MODULES = {
     "git_files": ("repository", "cloned", "clean", "staged", "tracked", "not_tracked"),
     "git_history": ("commit", "head", "subject", "lines_changed", "contains", "ancestor"),

@@ -3,22 +3,26 @@ that is not there for one."""
 
 from __future__ import annotations
 
+from truecall_py.checks import STRUCTURE
 from truecall_py.checks.support.outcomes import refuted, verified
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import describe, holds, shown
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT
+from truecall_py.core.types import ABSENT, REFUTED, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contracts.facts import Facts
-    from truecall_py.core.types import Outcome, ToolCall
+    from truecall_py.core.types import ToolCall
     from truecall_py.world.world import World
 
 NAME = "given"
 SUMMARY = "A value of the call, such as an argument or what `runs` captured, is what it should be."
+STAGE = STRUCTURE
+FAILURE_CLASS = ""
+COST = None
 FIELDS = (
     field("value", "value", "The value, e.g. `{{args.amount}}`.", required=True, templated=True),
     field("is", "matcher", "What it must be.", required=True, templated=True),
@@ -69,7 +73,7 @@ def lacking(params: dict[str, Any], facts: Facts) -> Outcome | None:
     meant = nearest(name, [each for each in args if each not in facts.call.added])
     told = f"`{name}` is missing from the arguments" + (f"; `{meant}` was sent" if meant else "")
     held = resolve(wanted, facts, "matcher")
-    return refuted(f"an argument `{name}` that {describe(held)}", told, blank=True)
+    return Outcome("", REFUTED, f"an argument `{name}` that {describe(held)}", told, blank=True, failure="schema")
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:

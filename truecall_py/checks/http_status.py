@@ -3,6 +3,7 @@ asked, and never takes "somebody answered" for the right answer where more is as
 
 from __future__ import annotations
 
+from truecall_py.checks import EXECUTION
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.facts import path_in
 from truecall_py.contracts.field import field
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 NAME = "http_status"
 SUMMARY = "A URL answers with the status, and with the JSON or the text, that it should."
+STAGE = EXECUTION
+FAILURE_CLASS = ""
+COST = 5.7
 FIELDS = (
     field("url", "url", "What is asked; http or https. Scheme, host and port are the contract's own text.",
           required=True, templated=True),
@@ -36,8 +40,8 @@ FIELDS = (
     field("redirects", "boolean", "Follow redirects (at most 5).", default=False),
 )  # fmt: skip
 ASSERTS = ("url",)
-# With what a receipt is looked up, and what of it cannot be left out.
 LOOK_UP, NEEDED = ("url", "headers", "redirects"), ("url",)
+SYNONYMS = ("http", "url")
 HEALTH = {"/health": [200, {"content-type": "application/json"}, '{"status": "ok", "version": "42"}']}
 EXAMPLES = (
     {
@@ -66,6 +70,7 @@ EXAMPLES = (
 FOLLOWED = 5
 ACCEPTED = 202
 NOTHING = (404, 410)  # of what is looked up by its own address
+TRANSIENT = ("status 5", "status 408", "status 425", "status 429")  # answers of a service that may change soon
 WHOLE = "$"  # the path of the whole answer
 LONGEST = 1 << 16  # characters of JSON of one value that is kept from before the call
 
@@ -149,6 +154,17 @@ def asked(params: dict[str, Any], world: World) -> Fetched:
     # A template cannot form the host of a URL, so this one is the contract's own word.
     named = (host_of(url),)
     return world.fetch(url, params.get("method", "GET"), params.get("headers") or {}, redirects, named)
+
+
+def is_shared_source(params: dict[str, Any]) -> bool:
+    """Whether all projects look up their receipts at the same server: a URL is the same everywhere."""
+    return True
+
+
+def is_transient(outcome: Outcome) -> bool:
+    """Whether a refutation may pass by itself: nobody answered, or the service says that it is busy or broken. A
+    used-up quota or an unknown page does not pass."""
+    return outcome.blank or outcome.found.startswith(TRANSIENT)
 
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import stat as modes
 
+from truecall_py.checks import LOGIC
 from truecall_py.checks.file_exists import mark, named
 from truecall_py.checks.support.git_worktree import other_worktree, own_top, strayed
 from truecall_py.checks.support.nearest_names import nearest
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 NAME = "inside"
 SUMMARY = "A path, links followed, is in the session's own git checkout, or in a named folder."
+STAGE = LOGIC
+FAILURE_CLASS = ""
+COST = 2.3
 FIELDS = (
     field("path", "path", "Which; relative to the folder in which the call started.", required=True, templated=True),
     field("folder", "path", "The folder in which it must lie; default: the top level of the git checkout in which "
@@ -32,6 +36,7 @@ FIELDS = (
           "it would be; so it is in `pre`.", choices=("allowed",)),
 )  # fmt: skip
 ASSERTS = ()
+GUARD_DEFAULTS = {"missing": "allowed"}
 EXAMPLES = (
     {
         "title": "the file lies in the checkout",

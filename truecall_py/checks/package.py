@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from truecall_py.checks import EXECUTION
 from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import deltas, describe, holds
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 NAME = "package"
 SUMMARY = "A package of Python or Node is installed in the environment that was meant, in the right version."
+STAGE = EXECUTION
+FAILURE_CLASS = ""
+COST = 2.6
 FIELDS = (
     field("manager", "choice", "pip: a Python environment; npm: the node_modules of a project.",
           required=True, choices=("pip", "npm")),

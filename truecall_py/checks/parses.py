@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import stat as modes
 
+from truecall_py.checks import LOGIC
 from truecall_py.checks.file_exists import mark, named
 from truecall_py.checks.support.env_and_ini import Malformed
 from truecall_py.checks.support.file_formats import WORDS, decoded, format_of, json
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 NAME = "parses"
 SUMMARY = "A file parses as JSON, YAML, TOML or Python (syntax only; Python by the contract's interpreter)."
+STAGE = LOGIC
+FAILURE_CLASS = "compile"
+COST = 2.3
 FIELDS = (
     field("path", "path", "Which file; relative to the folder in which the call started.", required=True,
           templated=True),
@@ -31,6 +35,8 @@ FIELDS = (
     field("still", "boolean", "true: as it did before the call; no verdict of a file that did not parse then."),
 )  # fmt: skip
 ASSERTS = ()
+ONLY_AFTER = {"still": ()}
+WORKER = "truecall_py.worker.documents"
 EXAMPLES = (
     {
         "title": "the settings are JSON",

@@ -3,6 +3,7 @@ that was there before for the one that was started."""
 
 from __future__ import annotations
 
+from truecall_py.checks import EXECUTION
 from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import shown
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 NAME = "port"
 SUMMARY = "A TCP port takes connections, now and as long as it should; or it does not."
+STAGE = EXECUTION
+FAILURE_CLASS = ""
+COST = 4.3
 FIELDS = (
     field("port", "number", "The number of the port.", required=True, templated=True),
     field("host", "text", "Where; default: this machine, at 127.0.0.1 or ::1 (a server may take either for "
@@ -108,6 +112,11 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if earlier is ABSENT:
         return unverified(expected, f"{found}, but nothing proves that something did before", "harness")
     return verified(expected, found, since(earlier[0], False))
+
+
+def is_transient(outcome: Outcome) -> bool:
+    """Whether a refutation may pass by itself. Always: a server may still be starting or stopping."""
+    return True
 
 
 def before(params: dict[str, Any], call: ToolCall, world: World) -> list[Any]:

@@ -3,6 +3,7 @@ given the same number later, or one of truecall's own for the one that was meant
 
 from __future__ import annotations
 
+from truecall_py.checks import LOGIC
 from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import deltas, describe, holds, shown
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 NAME = "process"
 SUMMARY = "A process is alive, now and as long as it should be; or it is gone."
+STAGE = LOGIC
+FAILURE_CLASS = ""
+COST = 24.0
 FIELDS = (
     field("pid", "number", "The process of this id.", templated=True),
     field("pid_file", "path", "The process whose id stands in this file.", templated=True),
@@ -32,6 +36,7 @@ FIELDS = (
           choices=("ok",)),
 )  # fmt: skip
 ASSERTS = ("pid", "pid_file", "command")
+ONLY_AFTER = {"since": ()}
 START = "sleep 60 >/dev/null 2>&1 & echo $! > server.pid"
 EXAMPLES = (
     {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from truecall_py.checks import STRUCTURE
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.facts import exit_code, path_in, reported, text
 from truecall_py.contracts.field import field
@@ -21,6 +22,9 @@ MATCHER_FIELDS = tuple(item for item in OPERATORS if item.name not in ("runs", *
 
 NAME = "result"
 SUMMARY = "A value of the tool's own answer: of its structured result, its text, its exit code."
+STAGE = STRUCTURE
+FAILURE_CLASS = ""
+COST = 2.4
 FIELDS = (
     field("path", "text", "Where in the structured result, e.g. `items.0.id`; the whole result if left out."),
     field("of", "choice", "What is compared instead of the structured result.",
@@ -28,6 +32,8 @@ FIELDS = (
     *MATCHER_FIELDS,
 )  # fmt: skip
 ASSERTS = tuple(item.name for item in MATCHER_FIELDS)
+ONLY_AFTER = {"": "the answer of the call"}
+EXIT_CODE_FIELD = ("of", "exit_code")
 EXAMPLES = (
     {
         "title": "the issue has an id",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from truecall_py.checks import STRUCTURE
 from truecall_py.checks.support.outcomes import refuted, verified
 from truecall_py.contracts.facts import path_in
 from truecall_py.contracts.field import field
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 NAME = "schema"
 SUMMARY = "The call's arguments, or the tool's structured result, have the shape that a JSON Schema describes."
+STAGE = STRUCTURE
+FAILURE_CLASS = "schema"
+COST = 12.5
 FIELDS = (
     field("schema", "json-schema", "The schema itself, draft 2020-12 unless it names another; or a JSON file."),
     # Of the same kind, so that its content is pinned when the contract is trusted.
@@ -30,6 +34,10 @@ FIELDS = (
           choices=("args", "result")),
 )  # fmt: skip
 ASSERTS = ("schema", "file")
+EXCLUSIVE = ("schema", "file")
+GUARD_DEFAULTS = {"of": "args"}
+ONLY_AFTER = {"of": ("result",)}
+WORKER = "truecall_py.worker.schemas"
 EXAMPLES = (
     {
         "title": "the issue has a number",

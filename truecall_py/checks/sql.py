@@ -3,6 +3,7 @@ some database might read otherwise."""
 
 from __future__ import annotations
 
+from truecall_py.checks import STRUCTURE
 from truecall_py.checks.support.outcomes import refuted, verified
 from truecall_py.checks.support.sql_tokens import Unsure, balanced, kinds, statements, sweeping
 from truecall_py.contracts.field import field
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 NAME = "sql"
 SUMMARY = "A text of SQL holds no DELETE or UPDATE without a WHERE, or only statements of some kinds."
+STAGE = STRUCTURE
+FAILURE_CLASS = ""
+COST = None
 FIELDS = (
     field("text", "text", "The SQL.", required=True, templated=True),
     field("sweeping", "choice", "refused: no DELETE or UPDATE that certainly reaches every row of its table.",

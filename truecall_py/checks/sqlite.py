@@ -3,6 +3,7 @@ contract's own; values of the call are bound to it and never become a part of it
 
 from __future__ import annotations
 
+from truecall_py.checks import EXECUTION
 from truecall_py.checks.support.nearest_names import likeness, nearest
 from truecall_py.checks.support.outcomes import refuted, since, verified
 from truecall_py.contracts.field import field
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 NAME = "sqlite"
 SUMMARY = "An SQLite database holds the rows, the value, or the table and columns that it should."
+STAGE = EXECUTION
+FAILURE_CLASS = ""
+COST = 3.4
 FIELDS = (
     field("file", "path", "The database; relative to the folder in which the call started. It is never made.",
           required=True, templated=True),
@@ -33,7 +37,7 @@ FIELDS = (
     field("columns", "texts", "Columns that it has.", templated=True),
 )  # fmt: skip
 ASSERTS = ("query", "table")
-LOOK_UP, NEEDED = ("file", "query", "params"), ("file", "query")  # with what a receipt is looked up
+LOOK_UP, NEEDED = ("file", "query", "params"), ("file", "query")
 USERS = """python3 - <<'PY'
 import sqlite3
 base = sqlite3.connect("app.db")
@@ -215,6 +219,11 @@ def fact(params: dict[str, Any], base: Database) -> dict[str, Any]:
         if there:
             found["value"] = value
     return found
+
+
+def is_shared_source(params: dict[str, Any]) -> bool:
+    """Whether all projects look up their receipts in the same database: if its path is absolute."""
+    return str(params.get("file", "")).startswith(("/", "~"))
 
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@ words of the tool alone for tests that pass."""
 
 from __future__ import annotations
 
+from truecall_py.checks import LOGIC
 from truecall_py.checks.support.nearest_names import nearest
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.field import field
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 NAME = "tests"
 SUMMARY = "A JUnit report that this call wrote holds tests that ran, and none that failed."
+STAGE = LOGIC
+FAILURE_CLASS = "test"
+COST = 2.7
 FIELDS = (
     field("report", "glob", "The JUnit report (XML), or a glob for several (`**/surefire-reports/*.xml`), of which "
           "those older than the call are passed over; relative to the folder in which the call started.",
@@ -35,6 +39,7 @@ FIELDS = (
     field("passed", "matcher", "How many passed; default: at least one."),
 )  # fmt: skip
 ASSERTS = ("report", "output")
+ONLY_AFTER = {"": "what the call ran"}
 PASSING = '<testsuites><testsuite tests="2"><testcase name="a"/><testcase name="b"/></testsuite></testsuites>'
 FAILING = '<testsuite><testcase name="a"/><testcase name="b"><failure message="1 != 2"/></testcase></testsuite>'
 EXAMPLES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import stat as modes
 
+from truecall_py.checks import LOGIC
 from truecall_py.checks.file_exists import mark, named
 from truecall_py.checks.support import key_path
 from truecall_py.checks.support.env_and_ini import Malformed, elsewhere
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 NAME = "value"
 SUMMARY = "A value in a JSON, YAML, TOML, .env or INI file is what it should be; or the values of every element are."
+STAGE = LOGIC
+FAILURE_CLASS = ""
+COST = 2.3
 FIELDS = (
     field("file", "path", "Which file; relative to the folder in which the call started.", required=True,
           templated=True),
@@ -40,6 +44,7 @@ FIELDS = (
           choices=("json", "jsonc", "yaml", "toml", "env", "ini")),
 )  # fmt: skip
 ASSERTS = ("is", "same_as")
+WORKER = "truecall_py.worker.documents"
 EXAMPLES = (
     {
         "title": "the version was raised",

@@ -83,23 +83,12 @@ def properties_table(schema: dict[str, Any]) -> str:
     return table(("field", "meaning"), rows)
 
 
-def costs() -> dict[str, float]:
-    """The measured cost of each check, from `bench/checks.py --write`; {} without a measurement."""
-    try:
-        with open(os.path.join(ROOT, "bench", "checks.json"), encoding="utf-8") as file:
-            measured: dict[str, float] = json.load(file)
-            return measured
-    except OSError:
-        return {}
-
-
 def checks_table() -> str:
     """One line for each check, with a link to its section."""
-    measured = costs()
     rows = []
-    for name in checks.NAMES:
-        cost = f"{measured[name]:.1f}" if name in measured else ""
-        rows.append((f"[`{name}`](#{name})", escape(checks.module(name).SUMMARY), cost))
+    for check in map(checks.load_check, checks.NAMES):
+        cost = "" if check.COST is None else f"{check.COST:.1f}"
+        rows.append((f"[`{check.NAME}`](#{check.NAME})", escape(check.SUMMARY), cost))
     return table(("check", "what it asserts", "cost"), rows)
 
 
@@ -117,14 +106,14 @@ def example(module: ModuleType, verdict: str) -> list[str]:
 
 def check_section(name: str) -> str:
     """Summary, fields, cost and examples of one check."""
-    module = checks.module(name)
+    module = checks.load_check(name)
     needs = ", ".join(f"`{needed}`" for needed in module.ASSERTS)
     shown = [example(module, verdict) for verdict in ("verified", "refuted", "unverified")]
     parts = [escape(module.SUMMARY), fields_table(module.FIELDS)]
     if needs and not any(field.required for field in module.FIELDS if field.name in module.ASSERTS):
         parts.append(f"Give at least one of {needs}." if "," in needs else f"Give {needs}.")
-    if name in costs():
-        parts.append(f"Cost: {costs()[name]:.1f} times a bare Python start.")
+    if module.COST is not None:
+        parts.append(f"Cost: {module.COST:.1f} times a bare Python start.")
     parts.append("\n".join(["~~~yaml", *(line for lines in shown for line in lines), "~~~"]))
     return "\n\n".join(parts)
 
@@ -205,6 +194,8 @@ def files() -> dict[str, str]:
         with open(os.path.join(ROOT, page), encoding="utf-8") as file:
             text = file.read()
         for mark, inside in marks.items():
+            if mark.startswith("check ") and f"<!-- {mark} -->" not in text:  # of a check that was added just now
+                text += f"\n## {mark[6:]}\n\n<!-- {mark} -->\n<!-- /{mark} -->\n"
             text = between(text, mark, inside)
         made[page] = text
     return made

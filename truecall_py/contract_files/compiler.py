@@ -3,12 +3,11 @@ lists where one or a list is allowed, matchers as maps, durations in seconds. Ne
 
 from __future__ import annotations
 
-import os
-
-from truecall_py.checks import module
+from truecall_py.checks import load_check, stage_of
 from truecall_py.contract_files import fields as contract_fields
+from truecall_py.contract_files.argv import as_file, programs
+from truecall_py.contract_files.fields import parse_duration
 from truecall_py.contract_files.lint import walk
-from truecall_py.contract_files.lint.rules import SHELLS, seconds
 from truecall_py.contracts import matchers, model, template
 
 TYPE_CHECKING = False
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from truecall_py.contracts.field import Field
 
 LISTS = ("texts", "patterns", "names", "choices", "statuses", "counts", "use", "checks")
-INTERPRETERS = (*SHELLS, "python", "node", "ruby", "perl", "php", "deno", "bun", "Rscript", "osascript")
-# The code stands in the next word or is a module; or the file is only looked at, and is no code of ours.
-NO_SCRIPT = ("-m", "-p", "-r", "--eval", "--print", "-n", "-l", "--check", "--syntax-check")
 OPERATORS = {field.name: field for field in matchers.FIELDS}
 
 
@@ -37,8 +33,15 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
     plain.pop("examples", None)
     if any(looks_before(item, plain) for item in plain["post"]):
         plain["before"] = True
+    for item in plain["post"]:
+        mark_removal(item)
     for item in plain.get("pre", ()):
-        beforehand(item)
+        fill_guard_defaults(item)
+        item["stage"] = stage_of(item)
+    if "receipt" in plain:
+        source = plain["receipt"]["from"]
+        is_shared = getattr(load_check(source["check"]), "is_shared_source", None)
+        plain["receipt"]["shared"] = bool(is_shared and is_shared(source["params"]))
     named = template.names([plain["post"], plain.get("pre", []), plain.get("receipt")])
     roots = {name.partition(".")[0] for name in named}
     if "file" in roots or any(name.partition(".")[0] == "file" for name in plain["when"]):
@@ -67,32 +70,42 @@ def looks_before(item: dict[str, Any], plain: dict[str, Any]) -> bool:
     name, params = item["check"], item["params"]
     if name in model.COMBINATORS:
         return any(looks_before(each, plain) for each in (params if isinstance(params, list) else [params]))
-    check = module(name)
+    check = load_check(name)
     if not hasattr(check, "before"):
         return False
-    return plain.get("vacuous") != "ok" or bool(getattr(check, "needs_before", lambda _: False)(params))
+    return plain.get("vacuous") != "ok" or bool(check.needs_before(params))
 
 
-def beforehand(item: dict[str, Any]) -> None:
-    """Fills in what a compiled check of `pre` means: `schema` is about the arguments, that nothing is there needs no
-    proof that something was, and what lies inside may still be to come."""
-    name, params = item["check"], item["params"]
-    if name in model.COMBINATORS:
-        for each in params if isinstance(params, list) else [params]:
-            beforehand(each)
-        return
-    if name == "schema":
-        params.setdefault("of", "args")
-    if name == "inside":
-        params.setdefault("missing", "allowed")
-    if any(field.name == "vacuous" for field in module(name).FIELDS):
-        params.setdefault("vacuous", "ok")
+def inner_checks(item: dict[str, Any]) -> list[dict[str, Any]]:
+    """The compiled checks of a combinator; of any other check, itself."""
+    if item["check"] not in model.COMBINATORS:
+        return [item]
+    params = item["params"]
+    return [inner for each in (params if isinstance(params, list) else [params]) for inner in inner_checks(each)]
+
+
+def mark_removal(item: dict[str, Any]) -> None:
+    """Marks the compiled checks of `post` that ask for the removal of the call's file."""
+    for check in inner_checks(item):
+        asks_removal = getattr(load_check(check["check"]), "asks_removal", None)
+        if asks_removal and asks_removal(check["params"]):
+            check["removal"] = True
+
+
+def fill_guard_defaults(item: dict[str, Any]) -> None:
+    """Fills in the defaults that the checks of `pre` have, because the call is not made yet."""
+    for check in inner_checks(item):
+        module, params = load_check(check["check"]), check["params"]
+        for name, value in getattr(module, "GUARD_DEFAULTS", {}).items():
+            params.setdefault(name, value)
+        if any(field.name == "vacuous" for field in module.FIELDS):
+            params.setdefault("vacuous", "ok")
 
 
 def compiled(field: Field, value: Any) -> Any:
     kind = field.kind
     if kind in ("duration", "period"):
-        return seconds(value)
+        return parse_duration(value)
     if kind == "receipt":
         return compile_params(contract_fields.RECEIPT_FIELDS, value)
     if kind == "source":
@@ -118,7 +131,7 @@ def compile_check(item: dict[str, Any]) -> dict[str, Any]:
         return {"check": name, "params": compile_check(params)}
     if name in model.COMBINATORS:
         return {"check": name, "params": [compile_check(each) for each in params]}
-    return {"check": name, "params": compile_params(module(name).FIELDS, params)}
+    return {"check": name, "params": compile_params(load_check(name).FIELDS, params)}
 
 
 def compile_params(fields: Sequence[Field], params: dict[str, Any]) -> dict[str, Any]:
@@ -143,13 +156,13 @@ def code_files(entry: dict[str, Any]) -> list[str]:
     contract itself where it lies in the project, and lists where not (programs on PATH)."""
     found: list[str] = []
     for check in walk.checks_of(entry):
-        for field in module(check.name).FIELDS:
+        for field in load_check(check.name).FIELDS:
             value = check.params.get(field.name)
             if field.kind == "argv" and value:
                 found += programs(value)
             elif field.kind == "json-schema" and isinstance(value, str):
                 found.append(as_file(value))
-            elif (check.name, field.name) == ("custom", "python") and value:
+            elif field.kind == "function" and value:
                 found.append(as_file(value.rpartition(":")[0]))
     names = dict.fromkeys(map(in_project, found))
     return [name for name in names if name and template.OPEN not in name]
@@ -159,26 +172,3 @@ def in_project(name: str) -> str:
     """A name without a leading {{project}}/: what is left is a path, and relative to the contract's folder."""
     rest = name.removeprefix("{{project}}/")
     return rest if rest == name else as_file(rest)
-
-
-def as_file(name: str) -> str:
-    """A file's name, told from a program's: a bare program is looked up on PATH and never in the project."""
-    return name if "/" in name or not name else f"./{name}"
-
-
-def programs(argv: list[str]) -> list[str]:
-    """argv[0], what `env` starts, and the script after an interpreter."""
-    at = 0
-    while os.path.basename(argv[at]) == "env" and at + 1 < len(argv):
-        at += 1
-        while at + 1 < len(argv) and (argv[at].startswith("-") or "=" in argv[at]):
-            at += 1
-    found = [argv[0], argv[at]]
-    if os.path.basename(argv[at]).rstrip("0123456789.") not in INTERPRETERS:
-        return found
-    for word in argv[at + 1 :]:
-        if word in NO_SCRIPT or (word.startswith("-") and not word.startswith("--") and word[-1:] in "ce"):
-            break
-        if word != "run" and not word.startswith("-"):
-            return [*found, as_file(word)]
-    return found

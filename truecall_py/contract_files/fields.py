@@ -83,3 +83,11 @@ RECEIPT_FIELDS = (
     field("review", "period", "After this long an unsettled operation is overdue."),
     field("owner", "text", "Who looks at it then."),
 )  # fmt: skip
+
+
+def parse_duration(text: str) -> float:
+    """Return a duration of the format, such as 250ms or 2h, in seconds."""
+    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86400.0)):
+        if text.endswith(unit):
+            return round(float(text[: -len(unit)]) * factor, 6)
+    raise ValueError(text)

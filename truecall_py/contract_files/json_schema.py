@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from truecall_py import checks
 from truecall_py.contract_files import fields as contract_fields
-from truecall_py.contract_files import json_schema_receipts
 from truecall_py.contracts import matchers, model
 from truecall_py.policy import retry_budgets
 
@@ -108,6 +107,8 @@ EXAMPLE: Schema = {
         },
     },
 }
+MEANINGS = ("verified", "pending", "refuted")
+NAMED: Schema = {"minLength": 1}
 # What each kind of field accepts, and the words for it in a message. `choice` and `choices` get their enum
 # from the field.
 ACCEPTED: dict[str, tuple[Schema, str]] = {
@@ -125,6 +126,7 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
     ),
     "url": ({**WORD, "pattern": "^(https?://|" + TEMPLATE + ")"}, "a URL with http:// or https://"),
     "pattern": (WORD, "a regular expression"),
+    "function": (TEXT, "text, such as checks/notes.py:saved"),
     "octal": (OCTAL, 'permission bits as text, e.g. "0755"'),
     "name": (
         {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]*" + END, "maxLength": 100},
@@ -185,7 +187,22 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
          "properties": {"after": COUNT, "ticks": COUNT}},
         "a map with after and ticks",
     ),
-    **json_schema_receipts.KINDS,
+    "receipt": ({"$ref": "#/$defs/receipt"}, "a map with from, match, state and states"),
+    "source": ({"$ref": "#/$defs/source"}, "a map with one key: http_status, command, sqlite or custom"),
+    "wanted": (
+        {"type": "object", "minProperties": 1, "propertyNames": NAMED,
+         "additionalProperties": {"type": ["string", "number", "boolean"]}},
+        "a map from paths in the receipt to a text, a number, true or false",
+    ),
+    "states": (
+        {"type": "object", "minProperties": 1, "propertyNames": NAMED,
+         "additionalProperties": {"enum": list(MEANINGS)}},
+        "a map from the source's words to verified, pending or refuted",
+    ),
+    "period": (
+        {"type": "string", "pattern": r"^(0|[1-9][0-9]{0,5})(\.[0-9]{1,3})?(s|m|h|d)$(?!\n)"},
+        "a time with its unit: 30s, 10m, 2h or 3d",
+    ),
     "examples": ({"type": "array", "minItems": 1, "items": EXAMPLE},
                  "a list of maps with title, payload and verdict"),
 }  # fmt: skip
@@ -277,7 +294,7 @@ def check_names() -> list[str]:
 
 def any_check() -> Schema:
     properties: Schema = {
-        name: {"$ref": f"#/$defs/{name}", "description": checks.module(name).SUMMARY} for name in checks.NAMES
+        name: {"$ref": f"#/$defs/{name}", "description": checks.load_check(name).SUMMARY} for name in checks.NAMES
     }
     for name in model.COMBINATORS:
         fragment, words = COMBINED[name]
@@ -306,6 +323,38 @@ def of_contract() -> Schema:
     return schema
 
 
+def sources() -> list[ModuleType]:
+    """The checks that can fetch evidence from an authority."""
+    modules = [checks.load_check(name) for name in checks.NAMES]
+    return [each for each in modules if hasattr(each, "LOOK_UP")]
+
+
+def of_receipt() -> Schema:
+    """The definitions of a receipt, of its source, and of each look-up."""
+    every = sources()
+    return {
+        "receipt": map_of(contract_fields.RECEIPT_FIELDS, "receipt"),
+        "source": {
+            "title": "source", "type": "object", "additionalProperties": False, "minProperties": 1,
+            "maxProperties": 1, "x-kind": "source",
+            "properties": {each.NAME: {"$ref": f"#/$defs/from_{each.NAME}", "description": each.SUMMARY}
+                           for each in every},
+        },
+        **{f"from_{each.NAME}": of_source(each) for each in every},
+    }  # fmt: skip
+
+
+def of_source(module: ModuleType) -> Schema:
+    """The fields with which a check fetches evidence; what it asserts has no place there."""
+    fields = [each for each in module.FIELDS if each.name in module.LOOK_UP]
+    schema = map_of(fields, f"from_{module.NAME}")
+    if module.NEEDED:
+        schema["required"] = list(module.NEEDED)
+    else:
+        schema["allOf"] = [needs(module.ASSERTS, fields)]
+    return schema
+
+
 def schema() -> Schema:
     """The complete JSON Schema (draft 2020-12) of a contract file."""
     return {
@@ -319,10 +368,10 @@ def schema() -> Schema:
         "$defs": {
             "contract": of_contract(),
             "check": any_check(),
-            **json_schema_receipts.definitions(map_of, needs),
+            **of_receipt(),
             "policy": {**map_of(contract_fields.POLICY_FIELDS, "policy"), "minProperties": 1},
             "matcher": {**map_of(matchers.FIELDS, "matcher"), "minProperties": 1},
-            **{name: of_check(checks.module(name)) for name in checks.NAMES},
+            **{name: of_check(checks.load_check(name)) for name in checks.NAMES},
         },
     }
 

@@ -8,8 +8,9 @@ import os
 from truecall_py.contract_files.compiler import code_files, compile_contract, ways
 from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.lint.codes import problem
-from truecall_py.contract_files.lint.rules import RULES, Subject
+from truecall_py.contract_files.lint.rules import RULES
 from truecall_py.contract_files.lint.structure import Structure
+from truecall_py.contract_files.lint.subject import Subject
 from truecall_py.contract_files.lint.warnings import ADVICE
 from truecall_py.contract_files.yaml_reader import parse
 from truecall_py.core import paths

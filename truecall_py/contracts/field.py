@@ -13,6 +13,7 @@ KINDS = (
     "choice", "choices", "argv", "map", "matcher", "matchers", "status", "statuses", "check", "checks", "json-schema",
     "value", "list", "operand", "contracts", "use", "examples", "glob", "key", "mode",
     "patterns", "names", "policy", "retries", "quarantine", "receipt", "source", "wanted", "states", "period",
+    "function",
 )  # fmt: skip
 
 

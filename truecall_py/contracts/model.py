@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "truecall.yaml"
 COMBINATORS = ("all_of", "any_of", "not")
+# The names of a call that are known only once it was answered.
+ANSWERED = frozenset(("result", "text", "reported", "exit_code", "is_error", "duration"))
 
 
 @record(frozen=True)

@@ -165,6 +165,7 @@ class Outcome:
     blank: bool = False
     effect: str = ""
     receipt: dict[str, Any] | None = None  # what the source of the operation says (receipts); None: no such look
+    failure: str = ""  # the class of failure of its check (FAILURE_CLASS), of a refutation
 
 
 @record(frozen=True)

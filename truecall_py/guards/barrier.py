@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py.checks import LOGIC, STAGE, STAGES, STRUCTURE
+from truecall_py.checks import LOGIC, NAMES, STAGES, STRUCTURE, load_check, stage_of
 from truecall_py.contracts.facts import Facts
-from truecall_py.contracts.model import COMBINATORS, guards
+from truecall_py.contracts.model import guards
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import FAILURE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome, Verdict
@@ -30,7 +30,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
-    from typing import Any
 
     from truecall_py.contracts.model import Contract
     from truecall_py.core.types import Correction, Reply, ToolCall
@@ -50,7 +49,6 @@ NO_REPOSITORY = "not a git repository"
 LASTING = ("permission denied", "operation not permitted", "no such file or directory", "command not found",
            "does not trust", "certificate verify failed", "name or service not known",
            "no address associated with hostname", "is not read", "is not searched", "nested too deeply")  # fmt: skip
-PASSING = ("status 5", "status 408", "status 425", "status 429")  # answers of a service that may be others soon
 
 
 @record(frozen=True)
@@ -121,14 +119,6 @@ class Guard:
         return as_guard(make_verdict(self.contract, self.call, self.world, self.application, outcomes, self.began))
 
 
-def stage_of(item: dict[str, Any]) -> str:
-    """The stage of a compiled check; of a combinator the dearest inside."""
-    if item["check"] not in COMBINATORS:
-        return STAGE.get(item["check"], STAGES[-1])
-    held = item["params"] if isinstance(item["params"], list) else [item["params"]]
-    return max((stage_of(each) for each in held), key=STAGES.index, default=STRUCTURE)
-
-
 def required(effect: str, granted: Granted | Given | None) -> Outcome:
     """Whether an effect was verified in this session, and not refuted since."""
     expected = f"the effect {effect} was verified in this session"
@@ -155,9 +145,8 @@ def class_of(found: Verdict) -> str:
     first = next((each for each in found.outcomes if each.state == found.state), None)
     if found.state == UNVERIFIED:
         return trouble(first) if first and first.cause == "probe" else retry_budgets.OTHER
-    if first and first.check == "given" and first.blank:
-        return retry_budgets.SCHEMA  # an argument that is not there
-    if first and passes(first):
+    is_transient = getattr(load_check(first.check), "is_transient", None) if first and first.check in NAMES else None
+    if is_transient and is_transient(first):
         return retry_budgets.TRANSIENT
     return retry_budgets.kind_of(found, FAILURE, "")
 
@@ -168,14 +157,6 @@ def trouble(found: Outcome) -> str:
     if NO_REPOSITORY in said:
         return retry_budgets.MISSING
     return retry_budgets.OTHER if any(word in said for word in LASTING) else retry_budgets.TRANSIENT
-
-
-def passes(found: Outcome) -> bool:
-    """Whether what was found of a service passes by itself: nobody answers, or it says that it is busy or broken. A
-    quota that is used up, and what it does not know, do not."""
-    if found.check == "http_status":
-        return found.blank or found.found.startswith(PASSING)
-    return found.check == "port"
 
 
 def judged(

@@ -3,10 +3,10 @@ is decided; never speaks to anybody and never decides how a verdict is delivered
 
 from __future__ import annotations
 
-from truecall_py.checks import STAGE, STRUCTURE
+from truecall_py.checks import STRUCTURE, stage_of
 from truecall_py.contracts.facts import Facts, reported
 from truecall_py.contracts.matchers import describe, holds, shown
-from truecall_py.contracts.model import COMBINATORS
+from truecall_py.contracts.model import ANSWERED
 from truecall_py.contracts.template import resolve
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from truecall_py.contracts.model import Contract
     from truecall_py.core.types import File, ToolCall
     from truecall_py.world.snapshots import Snapshot
-
-# What only the answer to a call tells.
-ANSWERED = frozenset(("result", "text", "reported", "exit_code", "is_error", "duration"))
 
 
 @record(frozen=True)
@@ -126,7 +123,8 @@ def find_applications(
         files = call.files if guard else select_files(contract, call)
         if not files:
             return "the call names no file that this contract is about"
-    anywhere = guard and all(map(is_placeless, contract.plain.get("pre", ())))
+    # A guard that looks at the call alone looks in no folder.
+    anywhere = guard and all(stage_of(check) == STRUCTURE for check in contract.plain.get("pre", ()))
     applying: list[Application] = []
     why = ""
     for file in files:
@@ -141,14 +139,6 @@ def find_applications(
         else:
             applying.extend(Application(file, match or None) for match in captures)
     return applying or why
-
-
-def is_placeless(item: dict[str, Any]) -> bool:
-    """Whether a compiled check of a guard looks at the call alone, and so in no folder."""
-    if item["check"] not in COMBINATORS:
-        return STAGE.get(item["check"]) == STRUCTURE
-    held = item["params"] if isinstance(item["params"], list) else [item["params"]]
-    return all(map(is_placeless, held))
 
 
 def find_guarded(contract: Contract, call: ToolCall, world: World) -> list[Application] | Outcome:

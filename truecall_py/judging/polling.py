@@ -3,7 +3,7 @@ agree. Decides no verdict; what could not be told never becomes a pass."""
 
 from __future__ import annotations
 
-from truecall_py.checks import module
+from truecall_py.checks import NAMES, load_check
 from truecall_py.contracts.facts import reported
 from truecall_py.contracts.model import COMBINATORS
 from truecall_py.contracts.template import fill_fields
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 RANK = {REFUTED: 2, UNVERIFIED: 1, VERIFIED: 0}
 PRESENCE, ABSENCE = ("add", "update"), ("delete", "move")
 WRITING = frozenset(("write", "edit"))  # the kinds of calls that touch each file that they name as added or updated
-FILE_CHECKS = ("file_exists", "file_changed")  # whose effect is the file's own mark, and not what stands in it
 
 
 def is_about(item: dict[str, Any], file: File, contract: Contract) -> bool:
@@ -35,8 +34,7 @@ def is_about(item: dict[str, Any], file: File, contract: Contract) -> bool:
     if item["check"] in COMBINATORS:
         inside = item["params"]
         return any(is_about(item, file, contract) for item in (inside if isinstance(inside, list) else [inside]))
-    gone = item["check"] == "file_absent" and item["params"].get("path") == "{{file.path}}"
-    return file.action in (ABSENCE if gone else PRESENCE)
+    return file.action in (ABSENCE if item.get("removal") else PRESENCE)
 
 
 def poll(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...]:
@@ -137,7 +135,7 @@ def evaluate_check(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
         outcome = report_crash(spec.name, error)
     return Outcome(
         outcome.check or spec.name, outcome.state, outcome.expected, outcome.found, outcome.cause,
-        outcome.candidates, world.now() - began, outcome.blank, outcome.effect,
+        outcome.candidates, world.now() - began, outcome.blank, outcome.effect, failure=outcome.failure,
     )  # fmt: skip
 
 
@@ -149,7 +147,7 @@ def report_crash(name: str, error: Exception) -> Outcome:
 
 def run_check(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
     try:
-        check = module(spec.name)
+        check = load_check(spec.name)
     except (KeyError, ImportError) as error:
         raise Unverified(f"the check {spec.name} is not in this version of truecall ({error})", "truecall") from None
     if not spec.params or (check.ASSERTS and not any(name in spec.params for name in check.ASSERTS)):
@@ -169,6 +167,8 @@ def run_check(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
     if by_before and not facts.world.alone(spec.name, params):
         doubt = f"{outcome.found}, and another call about the same ran at the same time"
         return Outcome("", UNVERIFIED, outcome.expected, doubt, "probe")
+    if outcome.state == REFUTED and check.FAILURE_CLASS:
+        return Outcome(**{**outcome.__dict__, "failure": check.FAILURE_CLASS})
     return outcome
 
 
@@ -216,9 +216,17 @@ def merge_effects(outcomes: Sequence[Outcome]) -> str:
 def is_untouched(contract: Contract, call: ToolCall, outcomes: Sequence[Outcome]) -> bool:
     """Whether outcomes that all were so before the call say that a file which it was to write or to edit was not
     touched. Any write leaves a mark, also one of the same bytes: so it is the tool that did nothing."""
-    paths = [item["params"].get("path") for item in contract.plain["post"] if item["check"] in FILE_CHECKS]
-    unchanged = any(outcome.check in FILE_CHECKS and outcome.effect == OLD for outcome in outcomes)
-    return bool(call.kinds & WRITING) and unchanged and "{{file.path}}" in paths
+    if not call.kinds & WRITING or not any(
+        outcome.effect == OLD and marks_file(outcome.check) for outcome in outcomes
+    ):
+        return False
+    checks = [item for item in contract.plain["post"] if marks_file(item["check"])]
+    return any(item["params"].get("path") == "{{file.path}}" for item in checks)
+
+
+def marks_file(name: str) -> bool:
+    """Whether the effect of a check is the mark of its file, and not what stands in the file."""
+    return name in NAMES and getattr(load_check(name), "MARKS_FILE", False)
 
 
 def mark_vacuous(outcomes: tuple[Outcome, ...], cause: str = "vacuous") -> tuple[Outcome, ...]:

@@ -10,7 +10,7 @@ None: that could not be), `state` (verified, pending, refuted, duplicate, or "" 
 
 from __future__ import annotations
 
-from truecall_py.checks import module
+from truecall_py.checks import load_check
 from truecall_py.contracts.facts import path_in
 from truecall_py.contracts.matchers import same, shown
 from truecall_py.contracts.template import fill_fields, resolve
@@ -48,7 +48,7 @@ def judge_receipt(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
     try:
         receipt["match"] = resolve_match(spec["match"], facts)
         expected = describe_expected(spec, receipt["match"])
-        source = module(spec["from"]["check"])
+        source = load_check(spec["from"]["check"])
         params = fill_fields(source.FIELDS, spec["from"]["params"], facts)
         evidence = source.evidence(params, call, facts.world)
         receipt |= choose_receipt(spec, receipt["match"], evidence, facts.world.wall())

@@ -3,7 +3,7 @@ and never keeps a call from being made."""
 
 from __future__ import annotations
 
-from truecall_py.checks import module
+from truecall_py.checks import load_check
 from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import COMBINATORS
 from truecall_py.contracts.template import fill_fields
@@ -52,7 +52,7 @@ def read_check_facts(item: dict[str, Any], call: ToolCall, scope: Facts) -> Iter
         for other in params if isinstance(params, list) else [params]:
             yield from read_check_facts(other, call, scope)
         return
-    check = module(name)
+    check = load_check(name)
     if not hasattr(check, "before"):
         return
     try:

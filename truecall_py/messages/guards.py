@@ -54,9 +54,9 @@ def order_of(verdict: Verdict, trial: Trial | None) -> str:
         return orders.REPLAN
     if verdict.kind == TRANSIENT:
         return orders.WAIT_AGAIN
-    if first is not None and (first.check == "schema" or (first.check == "given" and verdict.kind == SCHEMA)):
-        return orders.MEND_FORM
-    return orders.REQUIRED if first is not None and first.check == "requires" else orders.GUARDED
+    if first is not None and first.check == "requires":
+        return orders.REQUIRED
+    return orders.MEND_FORM if first is not None and SCHEMA in (first.failure, verdict.kind) else orders.GUARDED
 
 
 def refusal(verdicts: Sequence[Verdict], call: ToolCall, trials: Mapping[int, Trial]) -> str:

@@ -30,7 +30,6 @@ DROPPED = "dropped"  # a call that was never made, or that a person gave up
 STATES = (VERIFIED, REFUTED, PENDING, DUPLICATE)
 OF_OPERATIONS = "substr(event, 1, 7) IN ('intent ', 'receipt')"  # as the ledger's index has it, else it is not used
 INSTANCE = ("tenant", "resource")  # what tells two operations of several steps apart
-LOCAL = ("command", "sqlite", "custom")  # sources that are other ones in another project
 
 
 @record(frozen=True)
@@ -116,11 +115,10 @@ def identity(contract: Contract, match: dict[str, Any], key: bytes) -> str:
     must stand in the receipt. A source on this machine belongs to its project, but a database in a fixed place."""
     from truecall_py.core.fast_json import dumps
 
-    source = contract.plain["receipt"]["from"]
-    fixed = str(source["params"].get("file", "")).startswith(("/", "~")) and source["check"] == "sqlite"
-    where = contract.project if source["check"] in LOCAL and not fixed else ""
+    receipt = contract.plain["receipt"]
+    where = "" if receipt.get("shared") else contract.project
     named = [(path, alike(value)) for path, value in sorted(match.items())]
-    return digest(key, "operation", dumps([contract.id, source, where, named]))
+    return digest(key, "operation", dumps([contract.id, receipt["from"], where, named]))
 
 
 def instance(match: dict[str, Any], key: bytes) -> str:

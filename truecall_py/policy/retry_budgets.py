@@ -24,7 +24,6 @@ RETRIES = {
     SCHEMA: (1, 1), MISSING: (0, 0), TRANSIENT: (3, 3), COMPILE: (2, 3), LINT: (2, 3), TEST: (2, 3), OTHER: (1, 1),
 }  # fmt: skip
 SESSION = 10  # refuted attempts that end a session
-OF_CHECK = {"schema": SCHEMA, "parses": COMPILE, "tests": TEST}
 # What a tool says of itself when trying again may help; looked for only where it reported a failure.
 PASSING = ("timed out", "timeout", "time-out", "connection refused", "connection reset", "econnrefused", "econnreset",
            "etimedout", "temporarily unavailable", "service unavailable", "bad gateway", "gateway timeout",
@@ -64,7 +63,7 @@ def kind_of(verdict: Verdict, said: str, text: str) -> str:
         return TRANSIENT
     if failed is None:
         return MISSING if gone else OTHER
-    return OF_CHECK.get(failed.check, MISSING if gone or (failed.candidates and said == FAILURE) else OTHER)
+    return failed.failure or (MISSING if gone or (failed.candidates and said == FAILURE) else OTHER)
 
 
 def lacking(text: str) -> bool:

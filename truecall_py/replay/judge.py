@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 
-from truecall_py.checks import module
+from truecall_py.checks import load_check
 from truecall_py.clients.payload import unanswered
 from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import COMBINATORS, guards, guards_only
@@ -73,7 +73,7 @@ def validated(job: dict[str, object]) -> dict[str, object]:
     """What is wrong with a value by a schema, within PATIENCE. Raises Unverified."""
     import signal
 
-    from truecall_py.worker.main import Trouble, schema
+    from truecall_py.worker.schemas import validate
 
     def ended(number: int, frame: object) -> None:
         raise Interrupted
@@ -81,9 +81,9 @@ def validated(job: dict[str, object]) -> dict[str, object]:
     before = signal.signal(signal.SIGALRM, ended)
     signal.setitimer(signal.ITIMER_REAL, PATIENCE)
     try:
-        return schema(job)
-    except Trouble as why:
-        raise Unverified(str(why), "contract") from None
+        return validate(job)
+    except Unverified as trouble:
+        raise Unverified(trouble.why, "contract") from None
     except Interrupted:
         raise Unverified(f"the schema took longer than {PATIENCE:g} s", "contract") from None
     finally:
@@ -172,7 +172,7 @@ def payload_only(spec: CheckSpec) -> bool:
     if spec.name in COMBINATORS:
         return all(payload_only(each) for each in held(spec))
     try:
-        declared = getattr(module(spec.name), "payload_only", None)
+        declared = getattr(load_check(spec.name), "payload_only", None)
     except (KeyError, ImportError):
         return True  # looks says what is wrong with it
     return bool(declared is not None and declared(spec.params))
@@ -209,7 +209,7 @@ def expected(spec: CheckSpec, facts: Facts) -> str:
     if spec.name in COMBINATORS:
         return spec.name
     try:
-        check = module(spec.name)
+        check = load_check(spec.name)
         return str(check.expect(fill_fields(check.FIELDS, spec.params, facts)))
     except (Unverified, KeyError, ImportError, TypeError, ValueError):
         return f"{spec.name} holds"

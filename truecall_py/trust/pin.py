@@ -21,6 +21,7 @@ from truecall_py.core.types import Problem
 from truecall_py.core.version import __version__
 from truecall_py.trust.store import (
     FOLDER,
+    FORMAT,
     GUARDS,
     LARGEST_CODE,
     SUFFIX,
@@ -161,7 +162,7 @@ def assemble(path: str, contracts: list[dict[str, Any]], data: bytes, policy: di
             for key in plain.get(name) or ():
                 index[table].setdefault(key, []).append(number)
     header = {
-        "version": __version__, "path": path, "trusted_at": int(time.time()), "length": len(data),
+        "version": __version__, "format": FORMAT, "path": path, "trusted_at": int(time.time()), "length": len(data),
         "compiled": len(lines),
     }  # fmt: skip
     return dumps(header).encode() + b"\n" + dumps(index).encode() + b"\n" + lines + data

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 TRUSTED, CHANGED, DELETED, UNTRUSTED = "trusted", "changed", "deleted", "untrusted"
 FOLDER = "contracts"
+FORMAT = 2  # of the compiled contracts in a pin; raised whenever the compiler's output changes
 GUARDS = "guards"  # a file in the state folder: while it is there, some trusted contract may refuse calls
 SUFFIX = ".pin"
 LARGEST, LARGEST_CODE = 32 << 20, 256 << 20  # bytes of a contract file or pin, and of a file of code
@@ -206,8 +207,8 @@ class Pin:
 
     @property
     def current(self) -> bool:
-        """Whether this version of truecall compiled it."""
-        return bool(self.header.get("version") == __version__)
+        """Whether this version of truecall compiled it, in the present FORMAT."""
+        return bool(self.header.get("version") == __version__ and self.header.get("format") == FORMAT)
 
 
 def source(path: str, project: str, state: str) -> Source | None:

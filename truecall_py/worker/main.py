@@ -14,10 +14,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-SHOWN = 5  # errors of a schema that are told
 LONGEST = 2000  # characters of a text in an answer
 
 
@@ -100,94 +98,6 @@ def told(error: BaseException, file: str) -> str:
     return f"{text[:300]} (line {line})" if line else text[:300]
 
 
-def schema(job: dict[str, Any]) -> dict[str, Any]:
-    """What is wrong with a value, by a JSON Schema; nothing is ever fetched for a `$ref`."""
-    import re
-
-    try:
-        from jsonschema import Draft202012Validator, FormatChecker
-        from jsonschema.exceptions import SchemaError
-        from jsonschema.validators import validator_for
-        from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
-        from referencing.exceptions import Unresolvable
-    except ImportError as error:
-        why = f"jsonschema 4.18 or later cannot be imported by {sys.executable}: {error}"
-        raise Trouble(why, "interpreter") from None
-    from truecall_py.contract_files.formats import FORMATS, asserted
-
-    formats = FormatChecker(formats=())
-    for name in FORMATS:
-        formats.checkers[name] = (asserted(name), ())
-    rules = job["schema"] if "schema" in job else read_schema(job["file"])
-    if not isinstance(rules, dict) or not rules:
-        raise Trouble("the schema asserts nothing: it must be a map with at least one keyword")
-    validator = validator_for(rules, default=Draft202012Validator)
-    try:
-        validator.check_schema(rules)
-        # A registry of one's own has no way to the network, unlike the default.
-        errors = list(validator(rules, registry=REGISTRY, format_checker=formats).iter_errors(job["value"]))
-    except SchemaError as error:
-        place = "/".join(map(str, error.absolute_path)) or "top"
-        raise Trouble(f"the schema is not a JSON Schema ({place}): {error.message[:200]}") from None
-    except Unresolvable as error:
-        why = f"a $ref of the schema leads outside it, which is not followed: {str(error)[:160]}"
-        raise Trouble(why) from None
-    except re.error as error:
-        raise Trouble(f"a pattern of the schema is not a regular expression: {error}") from None
-    except RecursionError:
-        raise Trouble("the schema refers to itself without end, or the value is nested too deeply") from None
-    once = {(each.json_path, each.validator if each.validator == "required" else id(each)): each for each in errors}
-    # A misspelt field explains a missing one, and one error tells of all that are missing in one place.
-    errors = sorted(once.values(), key=lambda error: error.validator != "additionalProperties")
-    return {"errors": [schema_error(error) for error in errors[:SHOWN]], "count": len(errors)}
-
-
-def schema_error(error: Any) -> dict[str, Any]:
-    """One error of a schema: where, in jsonschema's words, and the fields and the rule that it is about, each
-    bounded."""
-    told: dict[str, Any] = {"path": error.json_path, "message": error.message[:LONGEST], "keyword": error.validator}
-    held, rules = error.instance, error.schema if isinstance(error.schema, dict) else {}
-    about = ("type", "enum", "const", "pattern", "format", "minimum", "maximum", "minLength", "maxLength", "items",
-             "required", "description")  # fmt: skip
-
-    def brief(rule: Any) -> Any:
-        return {key: rule[key] for key in about if key in rule} if isinstance(rule, dict) else rule
-
-    known: Any = rules.get("properties") if isinstance(rules.get("properties"), dict) else {}
-    if isinstance(held, dict):
-        names = [name for name in error.validator_value if name not in held] if error.validator == "required" else []
-        if error.validator in ("additionalProperties", "unevaluatedProperties"):
-            import re
-
-            patterns: Any = rules.get("patternProperties") or {}
-            unknown = [name for name in held if name not in known]
-            names = [name for name in unknown if not any(re.search(each, name) for each in patterns)]
-        told |= {
-            "names": names[:20], "given": list(held)[:100],
-            "values": {name: bounded_value(held[name]) for name in names[:20] if name in held},
-            "properties": {name: brief(rule) for name, rule in list(known.items())[:60]},
-        }  # fmt: skip
-    return {**told, "value": bounded_value(held), "rule": brief(rules)}
-
-
-def bounded_value(value: Any) -> Any:
-    """A value as it is where it is small, else the beginning of its text."""
-    text = value if isinstance(value, str) else json.dumps(value)
-    return value if len(text) <= LONGEST else text[:LONGEST]
-
-
-def read_schema(file: str) -> Any:
-    from truecall_py.core.fast_json import Refused, loads
-
-    try:
-        with open(file, encoding="utf-8-sig") as text:
-            return loads(text.read())
-    except OSError as error:
-        raise Trouble(f"the schema {file} cannot be read: {error.strerror}") from None
-    except (Refused, UnicodeDecodeError) as error:
-        raise Trouble(f"the schema {file} is not JSON: {error}") from None
-
-
 def search(job: dict[str, Any]) -> dict[str, Any]:
     """Whether a pattern is found in a text; whoever asked kills this process when it takes too long."""
     import re
@@ -198,42 +108,18 @@ def search(job: dict[str, Any]) -> dict[str, Any]:
         raise Trouble(f"the pattern {job['pattern'][:80]!r} is not a regular expression: {error}") from None
 
 
-def compile_contract(job: dict[str, Any]) -> dict[str, Any]:
-    from truecall_py.trust.pin import recompile
+def run_in_package(job: dict[str, Any]) -> dict[str, Any]:
+    """Run a job that a module of truecall itself does (IN_PACKAGE), and return its answer."""
+    from importlib import import_module
 
-    answer: dict[str, Any] = recompile(job)
-    return answer
-
-
-def parse(job: dict[str, Any]) -> dict[str, Any]:
-    """Whether a text is what a language takes: `error` is empty, or the parser's own words."""
-    from truecall_py.worker.documents import parsed
-
-    return bounded(parsed, job)
-
-
-def document(job: dict[str, Any]) -> dict[str, Any]:
-    """The value that a YAML or TOML text holds."""
-    from truecall_py.worker.documents import value_of
-
-    return bounded(value_of, job)
-
-
-def bounded(read: Callable[[dict[str, Any]], dict[str, Any]], job: dict[str, Any]) -> dict[str, Any]:
-    """What `read` answers; what it cannot tell is trouble."""
     from truecall_py.core.errors import Unverified
 
+    module, _, function = IN_PACKAGE[job["do"]].partition(":")
     try:
-        return read(job)
+        answer: dict[str, Any] = getattr(import_module(module), function)(job)
     except Unverified as why:
         raise Trouble(why.why, why.cause) from None
-
-
-def committed(job: dict[str, Any]) -> dict[str, Any]:
-    """The bytes that the last commit holds at a path."""
-    from truecall_py.worker.git_show import look
-
-    return look(str(job["path"]))
+    return answer
 
 
 def own_package() -> None:
@@ -250,8 +136,14 @@ def own_package() -> None:
     spec.loader.exec_module(package)
 
 
-JOBS = {"custom": custom, "receipt": receipt, "schema": schema, "search": search, "compile": compile_contract,
-        "parse": parse, "document": document, "committed": committed}  # fmt: skip
+JOBS = {"custom": custom, "receipt": receipt, "search": search}  # may run other people's code or patterns
+IN_PACKAGE = {
+    "schema": "truecall_py.worker.schemas:validate",
+    "parse": "truecall_py.worker.documents:parsed",
+    "document": "truecall_py.worker.documents:value_of",
+    "committed": "truecall_py.worker.git_show:look",
+    "compile": "truecall_py.trust.pin:recompile",
+}
 
 
 def main() -> None:
@@ -266,7 +158,7 @@ def main() -> None:
     try:
         if job["do"] not in ("custom", "receipt"):  # a person's code gets what is installed
             own_package()
-        answer = JOBS[job["do"]](job)
+        answer = JOBS.get(job["do"], run_in_package)(job)
     except Trouble as why:
         answer = {"trouble": str(why), "cause": why.cause}
     except BaseException as error:

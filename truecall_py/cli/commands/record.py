@@ -92,10 +92,10 @@ def window(payload: str, call: ToolCall | None, since: str | None, before: str |
 
 
 def seconds(given: str) -> float:
-    from truecall_py.contract_files.lint.rules import seconds as read
+    from truecall_py.contract_files.fields import parse_duration
 
     try:
-        found = read(given)
+        found = parse_duration(given)
     except ValueError:
         found = 0.0
     if found <= 0:

@@ -5,32 +5,22 @@ from __future__ import annotations
 
 import os
 
+from truecall_py.checks import load_check
 from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.yaml_reader import parse
 from truecall_py.contracts.matchers import DELTAS
+from truecall_py.contracts.model import ANSWERED
 from truecall_py.core import paths
-from truecall_py.judging.engine import ANSWERED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from truecall_py.contract_files.lint.rules import Subject
+    from truecall_py.contract_files.lint.subject import Subject
     from truecall_py.contract_files.yaml_reader import Path
     from truecall_py.core.types import Problem
 
 GUARDS = ("pre", "requires")
-# What these look at there is only once the call has ended, or only beside how it was before.
-AFTERWARDS = {
-    "result": "the answer of the call", "file_changed": "what the call changed", "tests": "what the call ran",
-}  # fmt: skip
-# The same of single fields, and the values with which they ask for it (None: any).
-OF_AFTERWARDS: dict[tuple[str, str], tuple[Any, ...] | None] = {
-    ("schema", "of"): ("result",), ("file_exists", "newer_than"): None, ("file_exists", "not_lost"): None,
-    ("files", "newer_than"): None, ("git", "commit"): None, ("git", "head"): None, ("git", "unmoved"): None,
-    ("git", "pushed"): None, ("process", "since"): None, ("parses", "still"): None,
-}  # fmt: skip
 
 
 def of_pre(path: Path) -> bool:
@@ -72,12 +62,12 @@ def check_of_answer(subject: Subject) -> Iterator[Problem]:
     for _, check in subject.checks:
         if not of_pre(check.path):
             continue
-        if check.name in AFTERWARDS:
-            words = f"`{check.name}` looks at {AFTERWARDS[check.name]}, which is not made yet"
-            yield subject.find("TC233", check.path, words, key=True)
-        for (name, field), values in OF_AFTERWARDS.items():
-            if name == check.name and field in check.params and (values is None or check.params[field] in values):
-                words = f"`{field}` of `{name}` is about what the call did, and it is not made yet"
+        for field, values in getattr(load_check(check.name), "ONLY_AFTER", {}).items():
+            if not field:
+                words = f"`{check.name}` looks at {values}, which is not made yet"
+                yield subject.find("TC233", check.path, words, key=True)
+            elif field in check.params and (not values or check.params[field] in values):
+                words = f"`{field}` of `{check.name}` is about what the call did, and it is not made yet"
                 yield subject.find("TC233", (*check.path, field), words, key=True)
     for site in subject.sites:
         if site.owner == "matcher" and site.field.name in DELTAS and of_pre(site.path):

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from truecall_py.contract_files.lint import walk
 from truecall_py.contracts import template
-from truecall_py.judging.engine import ANSWERED
+from truecall_py.contracts.model import ANSWERED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from truecall_py.contract_files.lint.rules import Subject
+    from truecall_py.contract_files.lint.subject import Subject
     from truecall_py.contract_files.yaml_reader import Path
     from truecall_py.core.types import Problem
 

@@ -7,11 +7,14 @@ import os
 import re
 import warnings
 
+from truecall_py.checks import load_check
+from truecall_py.contract_files.argv import script_of
+from truecall_py.contract_files.fields import parse_duration
 from truecall_py.contract_files.lint import walk
-from truecall_py.contract_files.lint.codes import problem
 from truecall_py.contract_files.lint.guards import BEFORE
 from truecall_py.contract_files.lint.receipts import SETTLING
 from truecall_py.contract_files.lint.structure import near
+from truecall_py.contract_files.lint.subject import parts
 from truecall_py.contract_files.lint.timing import TIMING
 from truecall_py.contracts import template
 from truecall_py.contracts.facts import ROOTS
@@ -19,14 +22,12 @@ from truecall_py.core import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
-    from truecall_py.contract_files.lint.walk import Check, Site
-    from truecall_py.contract_files.yaml_reader import Document, Path
+    from truecall_py.contract_files.lint.subject import Rule, Subject
+    from truecall_py.contract_files.yaml_reader import Path
     from truecall_py.core.types import Problem
-
-    Rule = Callable[["Subject"], Iterator[Problem]]
 
 # Free text for people; templates are shown as they are.
 FREE = ("description", "remedy", "examples")
@@ -36,52 +37,7 @@ PLAIN = (
     "duration",
 )  # fmt: skip
 OF_FILE = ("path", "action", "content", "before")
-SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "ash", "fish")
-# The letters after which an interpreter takes code, and options whose value stands in the next word.
-CODE_FLAGS = {
-    **dict.fromkeys(SHELLS, "c"), "python": "c", "node": "ep", "bun": "ep", "ruby": "e", "perl": "eE", "php": "r",
-}  # fmt: skip
-VALUED = ("-o", "+o", "-O", "-W", "-X", "-r", "--rcfile", "--init-file", "--require", "--import")
 CAPTURE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?:\.\.\.)?\}")
-
-
-class Subject:
-    """One document as the rules see it: what has a structural problem is left out."""
-
-    def __init__(self, document: Document, broken: set[Path]) -> None:
-        self.document = document
-        bad = broken | document.doubtful | document.empty
-        roots = {path[:length] for path in bad for length in range(len(path) + 1)}
-        self.sites: list[Site] = [site for site in walk.in_file(document.data) if site.path not in roots]
-        self.entries: list[tuple[Path, dict[str, Any]]] = [
-            (path, entry) for path, entry in walk.entries(document.data) if path not in roots
-        ]
-        self.checks: list[tuple[Path, Check]] = [
-            (path, check)
-            for path, entry in self.entries
-            for check in walk.checks_of(entry, path)
-        ]
-
-    def find(self, code: str, path: Path, message: str, hint: str = "", key: bool = False) -> Problem:
-        return problem(code, self.document.place(path, key), message, hint)
-
-    def texts(self) -> Iterator[tuple[Site, Path, str]]:
-        for site in self.sites:
-            for path, text in walk.texts(site.value, site.path):
-                yield site, path, text
-
-    def parts(self) -> Iterator[tuple[Path, template.Part]]:
-        """Every template that is filled in and well formed."""
-        for site, path, text in self.texts():
-            if site.templated and template.OPEN in text:
-                yield from ((path, part) for part in parts(text))
-
-
-def parts(text: str) -> list[template.Part]:
-    try:
-        return [piece for piece in template.parse(text) if isinstance(piece, template.Part)]
-    except ValueError:
-        return []
 
 
 def template_syntax(subject: Subject) -> Iterator[Problem]:
@@ -206,17 +162,9 @@ def same_id(subject: Subject) -> Iterator[Problem]:
         first.setdefault(name, (*path, "id"))
 
 
-def seconds(text: str) -> float:
-    """A duration of the format in seconds."""
-    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86400.0)):
-        if text.endswith(unit):
-            return round(float(text[: -len(unit)]) * factor, 6)
-    raise ValueError(text)
-
-
 def no_duration(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
-        if site.field.kind in ("duration", "period") and seconds(site.value) == 0:
+        if site.field.kind in ("duration", "period") and parse_duration(site.value) == 0:
             yield subject.find("TC210", site.path, f"`{site.field.name}` is no time at all")
 
 
@@ -226,30 +174,6 @@ def url_authority(subject: Subject) -> Iterator[Problem]:
             yield subject.find(
                 "TC211", site.path, "a value of the call would form the scheme, host or port of the URL"
             )
-
-
-def script_of(argv: list[Any]) -> int | None:
-    """The place of the code in an argv list that a shell or another interpreter is to run from its command
-    line; None where there is none. What starts the interpreter (env, timeout, sudo) does not matter."""
-    for start, word in enumerate(argv):
-        flags = CODE_FLAGS.get(os.path.basename(word).rstrip("0123456789."))
-        at = code_after(argv, start, flags) if flags else None
-        if at is not None:
-            return at
-    return None
-
-
-def code_after(argv: list[Any], start: int, flags: str) -> int | None:
-    at = start + 1
-    while at < len(argv) and argv[at].startswith(("-", "+")) and argv[at] != "--":
-        word = argv[at]
-        if word in ("--eval", "--print") or (word[1:2] not in "-" and any(flag in word[1:] for flag in flags)):
-            if template.OPEN in word:
-                return at  # -c and its code in one word
-            rest = (here for here in range(at + 1, len(argv)) if not argv[here].startswith(("-", "+")))
-            return next(rest, None)
-        at += 2 if word in VALUED else 1
-    return None
 
 
 def shell_script(subject: Subject) -> Iterator[Problem]:
@@ -300,13 +224,9 @@ def inline_schema(subject: Subject) -> Iterator[Problem]:
                 )
 
 
-# Two ways of saying the same: with both given, one of them would be passed over.
-EITHER = {"custom": ("python", "run"), "schema": ("schema", "file")}
-
-
 def two_ways(subject: Subject) -> Iterator[Problem]:
     for _, check in subject.checks:
-        given = [name for name in EITHER.get(check.name, ()) if name in check.params]
+        given = [name for name in getattr(load_check(check.name), "EXCLUSIVE", ()) if name in check.params]
         if len(given) > 1:
             words = f"`{check.name}` holds both {given[0]} and {given[1]}"
             yield subject.find("TC216", (*check.path, given[1]), words, key=True)
@@ -314,7 +234,7 @@ def two_ways(subject: Subject) -> Iterator[Problem]:
 
 def python_function(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
-        if (site.owner, site.field.name) == ("custom", "python"):
+        if site.field.kind == "function":
             file, _, name = site.value.rpartition(":")
             if not file.endswith(".py") or not name.isidentifier():
                 yield subject.find("TC217", site.path, f"{site.value} does not name a file and a function in it")

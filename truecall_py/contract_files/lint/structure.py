@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 MEANT = {
     "tools": "tool", "matcher": "tool", "kinds": "kind", "check": "post", "checks": "post", "assert":
     "post", "expect": "post", "then": "post", "if": "when", "name": "id", "packs": "use", "rules":
-    "contracts", "http": "http_status", "url": "http_status", "shell": "command", "exec": "command",
-    "run": "command", "file": "file_exists", "exists": "file_exists", "absent": "file_absent", "python":
-    "custom", "script": "custom", "eq": "equals", "is": "equals", "in": "one_of", "min": "at_least",
+    "contracts", "eq": "equals", "is": "equals", "in": "one_of", "min": "at_least",
     "max": "at_most", "gte": "at_least", "lte": "at_most", "regex": "matches", "match": "matches",
     "includes": "contains", "cmd": "run", "argv": "run", "exit_code": "exit", "size": "min_size", "retry":
     "within", "wait": "within", "message": "remedy", "hint": "remedy",
@@ -255,14 +253,21 @@ def misspelt(names: Sequence[str], instance: dict[str, Any], known: Sequence[str
     return any(key not in known and near(key, known) in names for key in instance)
 
 
+@lru_cache(maxsize=1)
+def synonyms() -> dict[str, str]:
+    """What people write for the name of a check, from the SYNONYMS of the checks."""
+    return {word: name for name in checks.NAMES for word in getattr(checks.load_check(name), "SYNONYMS", ())}
+
+
 def near(key: Any, known: Sequence[str]) -> str | None:
     """The known name that was probably meant."""
     flat = {name.replace("_", "").replace("-", "").lower(): name for name in known}
     bare = str(key).replace("_", "").replace("-", "").lower()
     if bare in flat:
         return flat[bare]
-    if MEANT.get(str(key)) in known:
-        return MEANT[str(key)]
+    meant = synonyms().get(str(key)) or MEANT.get(str(key))
+    if meant in known:
+        return meant
     close = difflib.get_close_matches(bare, list(flat), n=1, cutoff=0.6)
     return flat[close[0]] if close else None
 

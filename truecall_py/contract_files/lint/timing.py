@@ -3,14 +3,14 @@ claims. The same kind of functions as in `rules`; judges nothing else."""
 
 from __future__ import annotations
 
-from truecall_py.checks import NAMES, module
+from truecall_py.checks import NAMES, load_check
 from truecall_py.contracts.matchers import DELTAS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from truecall_py.contract_files.lint.rules import Subject
+    from truecall_py.contract_files.lint.subject import Subject
     from truecall_py.core.types import Problem
 
 
@@ -20,7 +20,7 @@ def delta_place(subject: Subject) -> Iterator[Problem]:
         if site.owner != "matcher" or site.field.name not in DELTAS:
             continue
         check = None if site.path[2:3] == ("when",) else next((name for name in site.path if name in NAMES), None)
-        if check is None or not hasattr(module(str(check)), "before"):
+        if check is None or not hasattr(load_check(str(check)), "before"):
             where = f"`{check}`" if check else "`when`"
             words = f"`{site.field.name}` compares with the value before the call, and {where} does not know that"
             yield subject.find("TC218", site.path, words, key=True)

@@ -3,7 +3,7 @@ the declared shape (that is reported by `structure`), and judges nothing."""
 
 from __future__ import annotations
 
-from truecall_py.checks import NAMES, module
+from truecall_py.checks import NAMES, load_check
 from truecall_py.contract_files import fields as contract_fields
 from truecall_py.contracts import matchers, model
 from truecall_py.core.record import record
@@ -98,7 +98,7 @@ def in_contract(entry: dict[str, Any], path: Path) -> Iterator[Site]:
     if isinstance(entry.get("receipt"), dict):
         yield from in_map(entry["receipt"], (*path, "receipt"), contract_fields.RECEIPT_FIELDS, "receipt")
     for check in checks_of(entry, path):
-        yield from in_map(check.params, check.path, module(check.name).FIELDS, check.name)
+        yield from in_map(check.params, check.path, load_check(check.name).FIELDS, check.name)
 
 
 def in_map(value: dict[str, Any], path: Path, fields: Sequence[Field], owner: str) -> Iterator[Site]:

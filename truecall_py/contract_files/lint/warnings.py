@@ -6,11 +6,13 @@ from __future__ import annotations
 import re
 import warnings
 
+from truecall_py.checks import load_check
+from truecall_py.contract_files.fields import parse_duration
 from truecall_py.contract_files.formats import FORMATS
 from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.lint.guards import EFFECTS
 from truecall_py.contract_files.lint.redos import hazard
-from truecall_py.contract_files.lint.rules import parts, seconds
+from truecall_py.contract_files.lint.subject import parts
 from truecall_py.contracts import template
 from truecall_py.core.glob import fits
 from truecall_py.core.types import AT_STOP, DEADLINE
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from truecall_py.contract_files.lint.rules import Rule, Subject
+    from truecall_py.contract_files.lint.subject import Rule, Subject
     from truecall_py.contract_files.yaml_reader import Path
     from truecall_py.core.types import Problem
 
@@ -56,9 +58,9 @@ def always_true(subject: Subject) -> Iterator[Problem]:
         elif name == "at_least" and value == 0 and "length" in (site.subject, site.path[-2]):
             yield subject.find("TC310", site.path, "every length is at least 0")
     for _, check in subject.checks:
-        if check.params.get("min_size") == 0:
-            yield subject.find("TC310", (*check.path, "min_size"), "every file has at least 0 bytes",
-                               "write min_size: 1, or remove it")  # fmt: skip
+        for field, (trivial, why, hint) in getattr(load_check(check.name), "TRIVIAL", {}).items():
+            if check.params.get(field) == trivial:
+                yield subject.find("TC310", (*check.path, field), why, hint)
 
 
 def no_exit_code(subject: Subject) -> Iterator[Problem]:
@@ -69,8 +71,9 @@ def no_exit_code(subject: Subject) -> Iterator[Problem]:
             continue
         asked: list[Path] = [(*path, "when", name) for name in entry.get("when", {}) if name == "exit_code"]
         for owner, check in subject.checks:
-            if owner == path and check.name == "result" and check.params.get("of") == "exit_code":
-                asked.append((*check.path, "of"))
+            field, value = getattr(load_check(check.name), "EXIT_CODE_FIELD", ("", None))
+            if owner == path and field in check.params and check.params[field] == value:
+                asked.append((*check.path, field))
         for place in asked:
             yield subject.find("TC311", place, f"a call of {without[0]} has no exit code in any harness")
 
@@ -79,7 +82,7 @@ def beyond_deadline(subject: Subject) -> Iterator[Problem]:
     at_stop = [path for path, entry in subject.entries if entry.get("event") == "stop"]
     for site in subject.sites:
         deadline = AT_STOP if site.path[:2] in at_stop else DEADLINE
-        if site.field.kind == "duration" and site.owner == "contract" and seconds(site.value) > deadline:
+        if site.field.kind == "duration" and site.owner == "contract" and parse_duration(site.value) > deadline:
             words = f"`{site.field.name}` is {site.value}, and the hook ends after {deadline:g}s"
             yield subject.find("TC312", site.path, words)
 
