@@ -69,22 +69,22 @@ SMALL_WORLD: Schema = {
     "additionalProperties": False,
     "properties": {
         "files": {**TREE, "description": "Path and text of each file."},
-        "bytes": {**TREE, "description": "Path and hexadecimal bytes of each file that is no text."},
+        "bytes": {**TREE, "description": "Path and hexadecimal bytes of each binary file."},
         "links": {**TREE, "description": "Path and target of each symbolic link."},
         "modes": {
             "type": "object",
             "additionalProperties": {**OCTAL, "x-kind": "octal"},
             "description": 'Path and permission bits, e.g. "0755".',
         },
-        "folders": {"type": "array", "items": WORD, "description": "Folders, also empty ones."},
-        "gone": {"type": "array", "items": WORD, "description": "What is removed again (from what `before` built)."},
-        "repository": {"type": "boolean", "description": "true: a git repository with one commit of all that."},
-        "setup": {**one_or_list(TEXT), "description": "Lines of sh, run in the world's folder."},
+        "folders": {"type": "array", "items": WORD, "description": "Folders, including empty ones."},
+        "gone": {"type": "array", "items": WORD, "description": "Paths that are removed again (from `before`)."},
+        "repository": {"type": "boolean", "description": "true: a git repository with one commit of all files."},
+        "setup": {**one_or_list(TEXT), "description": "Lines of sh, run in the sandbox."},
         "serve": {
             "type": "object",
             "propertyNames": {"minLength": 1},
             "additionalProperties": PAGE,
-            "description": "Path and [status, headers, body] of pages, at which the contract's URLs are asked.",
+            "description": "Path and [status, headers, body] of pages; the contract's URLs are requested from them.",
         },
     },
 }
@@ -94,16 +94,16 @@ EXAMPLE: Schema = {
     "additionalProperties": False,
     "required": ["title", "payload", "verdict"],
     "properties": {
-        "title": {**WORD, "description": "What the example shows."},
-        "harness": {**WORD, "description": "Who sends the payload; claude-code if its keys say no other."},
-        "payload": {"type": "object", "description": "The call as its harness sends it; common keys are added."},
-        "before": {**SMALL_WORLD, "description": "The world as it is looked at before the call."},
-        "world": {**SMALL_WORLD, "description": "What is there after the call, on top of `before`."},
-        "verified": {**one_or_list(WORD), "description": "Effects verified before (for `requires`); default: none."},
+        "title": {**WORD, "description": "The purpose of the example."},
+        "harness": {**WORD, "description": "The client; default: claude-code, unless the keys name another."},
+        "payload": {"type": "object", "description": "The call as its client sends it; common keys are added."},
+        "before": {**SMALL_WORLD, "description": "The sandbox before the call; without it, no snapshot."},
+        "world": {**SMALL_WORLD, "description": "The sandbox after the call, on top of `before`."},
+        "verified": {**one_or_list(WORD), "description": "Effects verified before, for `requires`; default: none."},
         "verdict": {
             "enum": ["verified", "refuted", "unverified", "none"],
-            "description": "What must come of it; none: the contract does not apply. Of a guard "
-            "(PreToolUse, or a contract without post): refuted, it is refused; verified, it is not.",
+            "description": "The expected verdict; none: the contract does not apply. For a guard (PreToolUse, or a "
+            "contract without post), refuted is a refused call and verified an accepted one.",
         },
     },
 }
