@@ -58,15 +58,15 @@ case $?$out in
 esac
 case $1:$2 in
 claude-code:PostToolUse)
-  printf '%s\n' '{"decision":"block","reason":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  printf '%s\n' '{"decision":"block","reason":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}' || exit 2
   exit 0
   ;;
 claude-code:PostToolUseFailure)
-  printf '%s\n' '{"decision":"block","reason":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  printf '%s\n' '{"decision":"block","reason":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}' || exit 2
   exit 0
   ;;
 claude-code:PostToolBatch)
-  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolBatch","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolBatch","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}}' || exit 2
   exit 0
   ;;
 claude-code:PreToolUse)
@@ -84,30 +84,30 @@ claude-code:PreToolUse)
     [ "${off:-0}" -gt "$(date +%s)" ] || off=
   fi 2>/dev/null
   if [ -e "$state/guards" ] && [ -z "$off" ]; then
-    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"NOT MADE: the call was not run, because truecall, which has to ask its guards before it, could not be run: its own program did not end well. Do this now: do not try to get around it; go on with other work, and tell the user that the call was not made; the user can look into it with: truecall doctor, or switch it off for a while with: truecall off."}}' || exit 2
+    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"NOT MADE: the call was not run, because truecall must check its guards first and the program of truecall failed. Do this now: do not work around it; continue with other work, and tell the user that the call was not made; the user can find the cause with: truecall doctor, or turn truecall off for a while with: truecall off."}}' || exit 2
   else
-    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}}' || exit 2
   fi
   exit 0
   ;;
 claude-code:Stop)
   # Never twice: a broken installation must not keep an agent from stopping.
   case $input in
-  *'"stop_hook_active":true'* | *'"stop_hook_active": true'*) printf '%s\n' '{"systemMessage":"truecall could not run at the stop, because its own program did not end well: tell the user that what was done in this turn was not verified; the user can look into it with: truecall doctor"}' || exit 2 ;;
-  *) printf '%s\n' '{"decision":"block","reason":"truecall could not run at the stop, because its own program did not end well: tell the user that what was done in this turn was not verified; the user can look into it with: truecall doctor"}' || exit 2 ;;
+  *'"stop_hook_active":true'* | *'"stop_hook_active": true'*) printf '%s\n' '{"systemMessage":"truecall could not run at the stop, because its program failed: tell the user that the calls of this turn are unverified; the user can find the cause with: truecall doctor"}' || exit 2 ;;
+  *) printf '%s\n' '{"decision":"block","reason":"truecall could not run at the stop, because its program failed: tell the user that the calls of this turn are unverified; the user can find the cause with: truecall doctor"}' || exit 2 ;;
   esac
   exit 0
   ;;
 claude-code:SubagentStop)
   # Never twice: a broken installation must not keep an agent from stopping.
   case $input in
-  *'"stop_hook_active":true'* | *'"stop_hook_active": true'*) printf '%s\n' '{"systemMessage":"truecall could not run at the stop, because its own program did not end well: tell the user that what was done in this turn was not verified; the user can look into it with: truecall doctor"}' || exit 2 ;;
-  *) printf '%s\n' '{"decision":"block","reason":"truecall could not run at the stop, because its own program did not end well: tell the user that what was done in this turn was not verified; the user can look into it with: truecall doctor"}' || exit 2 ;;
+  *'"stop_hook_active":true'* | *'"stop_hook_active": true'*) printf '%s\n' '{"systemMessage":"truecall could not run at the stop, because its program failed: tell the user that the calls of this turn are unverified; the user can find the cause with: truecall doctor"}' || exit 2 ;;
+  *) printf '%s\n' '{"decision":"block","reason":"truecall could not run at the stop, because its program failed: tell the user that the calls of this turn are unverified; the user can find the cause with: truecall doctor"}' || exit 2 ;;
   esac
   exit 0
   ;;
 codex:PostToolUse)
-  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}}' || exit 2
   exit 0
   ;;
 codex:PreToolUse)
@@ -125,64 +125,64 @@ codex:PreToolUse)
     [ "${off:-0}" -gt "$(date +%s)" ] || off=
   fi 2>/dev/null
   if [ -e "$state/guards" ] && [ -z "$off" ]; then
-    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"NOT MADE: the call was not run, because truecall, which has to ask its guards before it, could not be run: its own program did not end well. Do this now: do not try to get around it; go on with other work, and tell the user that the call was not made; the user can look into it with: truecall doctor, or switch it off for a while with: truecall off."}}' || exit 2
+    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"NOT MADE: the call was not run, because truecall must check its guards first and the program of truecall failed. Do this now: do not work around it; continue with other work, and tell the user that the call was not made; the user can find the cause with: truecall doctor, or turn truecall off for a while with: truecall off."}}' || exit 2
   else
-    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+    printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}}' || exit 2
   fi
   exit 0
   ;;
 codex:Stop)
   # Never twice: a broken installation must not keep an agent from stopping.
   case $input in
-  *'"stop_hook_active":true'* | *'"stop_hook_active": true'*) printf '%s\n' '{"systemMessage":"truecall could not run at the stop, because its own program did not end well: tell the user that what was done in this turn was not verified; the user can look into it with: truecall doctor"}' || exit 2 ;;
-  *) printf '%s\n' '{"decision":"block","reason":"truecall could not run at the stop, because its own program did not end well: tell the user that what was done in this turn was not verified; the user can look into it with: truecall doctor"}' || exit 2 ;;
+  *'"stop_hook_active":true'* | *'"stop_hook_active": true'*) printf '%s\n' '{"systemMessage":"truecall could not run at the stop, because its program failed: tell the user that the calls of this turn are unverified; the user can find the cause with: truecall doctor"}' || exit 2 ;;
+  *) printf '%s\n' '{"decision":"block","reason":"truecall could not run at the stop, because its program failed: tell the user that the calls of this turn are unverified; the user can find the cause with: truecall doctor"}' || exit 2 ;;
   esac
   exit 0
   ;;
 codex:SubagentStop)
   # Never twice: a broken installation must not keep an agent from stopping.
   case $input in
-  *'"stop_hook_active":true'* | *'"stop_hook_active": true'*) printf '%s\n' '{"systemMessage":"truecall could not run at the stop, because its own program did not end well: tell the user that what was done in this turn was not verified; the user can look into it with: truecall doctor"}' || exit 2 ;;
-  *) printf '%s\n' '{"decision":"block","reason":"truecall could not run at the stop, because its own program did not end well: tell the user that what was done in this turn was not verified; the user can look into it with: truecall doctor"}' || exit 2 ;;
+  *'"stop_hook_active":true'* | *'"stop_hook_active": true'*) printf '%s\n' '{"systemMessage":"truecall could not run at the stop, because its program failed: tell the user that the calls of this turn are unverified; the user can find the cause with: truecall doctor"}' || exit 2 ;;
+  *) printf '%s\n' '{"decision":"block","reason":"truecall could not run at the stop, because its program failed: tell the user that the calls of this turn are unverified; the user can find the cause with: truecall doctor"}' || exit 2 ;;
   esac
   exit 0
   ;;
 gemini-cli:AfterTool)
-  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"AfterTool","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"AfterTool","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}}' || exit 2
   exit 0
   ;;
 qwen-code:PostToolUse)
-  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}}' || exit 2
   exit 0
   ;;
 qwen-code:PostToolUseFailure)
-  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolUseFailure","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}}' || exit 2
+  printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"PostToolUseFailure","additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}}' || exit 2
   exit 0
   ;;
 copilot-cli:postToolUse)
-  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}' || exit 2
   exit 0
   ;;
 copilot-cli:postToolUseFailure)
-  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}' || exit 2
   exit 0
   ;;
 copilot-cli:PostToolUse)
-  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}' || exit 2
   exit 0
   ;;
 copilot-cli:PostToolUseFailure)
-  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  printf '%s\n' '{"additionalContext":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}' || exit 2
   exit 0
   ;;
 opencode:tool.execute.after)
-  printf '%s\n' '{"append":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  printf '%s\n' '{"append":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}' || exit 2
   exit 0
   ;;
 cline:PostToolUse)
-  printf '%s\n' '{"cancel":false,"contextModification":"NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified."}' || exit 2
+  printf '%s\n' '{"cancel":false,"contextModification":"NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified."}' || exit 2
   exit 0
   ;;
 esac
-printf '%s\n' 'NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well. Do this now: go on with other work, and tell the user that the result of this call was not verified; the user can look into it with: truecall doctor. Do not report this step as verified.' >&2
+printf '%s\n' 'NOT CONFIRMED: truecall could not check this tool call, because its program failed. Do this now: continue with other work, and tell the user that the result of this call is unverified; the user can find the cause with: truecall doctor. Do not report this step as verified.' >&2
 exit 2

@@ -77,7 +77,7 @@ def test_verify_shows_the_check_and_the_exact_correction(captured: Any) -> None:
     """The text form has contract, verdict, expected, found, and the words that the agent would read."""
     done = captured.command("verify", "lie.json", env={"COLUMNS": "80"})
     text = done.stdout.replace(captured.root, "PROJECT")
-    for words in ("REFUTED", "note-saved", "lie", "expected", "found", "NOT DONE", "in place of the tool's output"):
+    for words in ("REFUTED", "note-saved", "lie", "expected", "found", "NOT DONE", "instead of the tool's output"):
         assert words in text, text
     assert "\x1b[" not in done.stdout
     assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []  # no blanks that fill up a column

@@ -82,7 +82,7 @@ def test_calls_are_chosen_by_what_they_are(told: Any) -> None:
     assert names(told, "--since", "20m") == ["lie-3", "runs", "rests"]
     at = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - 900))
     assert names(told, "--since", at) == ["lie-3", "runs"]
-    assert ran(told, "log", "--session", "s1", "--state", "running") == "no call fits\n"
+    assert ran(told, "log", "--session", "s1", "--state", "running") == "no call matches\n"
 
 
 def test_a_session_is_named_by_its_beginning(project: Any) -> None:
@@ -106,11 +106,11 @@ def test_one_call_in_full(told: Any) -> None:
              "found      nothing at /p/notes/a.md", "again (replace", "same call: mcp__notes__save_note lie-1b, verified")  # fmt: skip
     at = [out.index(word) for word in words]
     assert at == sorted(at)
-    assert "attempt    2; since the attempt before, nothing changed" in ran(told, "log", "lie-1b")
-    assert "changed: title" in ran(told, "log", "lie-3") and "nothing more about it" in ran(told, "log", "lie-3")
+    assert "attempt    2; since the previous attempt, nothing changed" in ran(told, "log", "lie-1b")
+    assert "changed: title" in ran(told, "log", "lie-3") and "no further attempt" in ran(told, "log", "lie-3")
     assert "other route: Write way-2" in ran(told, "log", "lie-2")
     assert "refused by truecall before it ran: it lied twice" in ran(told, "log", "rests")
-    assert "settled by stop: verified" in ran(told, "log", "long")
+    assert "resolved by stop: verified" in ran(told, "log", "long")
     running = ran(told, "log", "runs")
     assert running.index("requested") < running.index("waited for the user's permission") < running.index("no end was told")
 
@@ -132,21 +132,21 @@ def test_a_call_is_found_by_the_beginning_of_its_id(told: Any) -> None:
     """As long as only one begins so; the whole id is never taken for a beginning; unknown ones are said to be."""
     assert ran(told, "log", "way").startswith("way-2")
     assert ran(told, "log", "lie-1").startswith("lie-1 ")
-    assert "2 calls begin with" not in ran(told, "log", "lie-1")
-    assert "calls begin with" in ran(told, "log", "lie", code=2)
-    assert "knows no call" in ran(told, "log", "nothing", code=2)
-    assert "knows no call" in ran(told, "log", "way-2", "--session", "s2", code=2)
+    assert "2 calls start with" not in ran(told, "log", "lie-1")
+    assert "calls start with" in ran(told, "log", "lie", code=2)
+    assert "there is no call" in ran(told, "log", "nothing", code=2)
+    assert "there is no call" in ran(told, "log", "way-2", "--session", "s2", code=2)
 
 
 def test_nothing_is_a_sentence(project: Any) -> None:
     """Without a ledger, and with one of no bytes: a sentence, exit code 0, and no file is made."""
     for argv in (("log",), ("last",), ("stats",), ("log", "--prune", "1d")):
-        assert "nothing is in the ledger yet" in ran(project, *argv)
+        assert "the ledger is empty" in ran(project, *argv)
     assert json.loads(ran(project, "log", "--json")) == []
     assert not os.path.exists(project.state)
     os.makedirs(project.state)
     project.write(os.path.join(project.state, FILE), "")
-    assert "nothing is in the ledger yet" in ran(project, "log")
+    assert "the ledger is empty" in ran(project, "log")
 
 
 def test_a_damaged_ledger_is_said_to_be(told: Any) -> None:
@@ -231,14 +231,14 @@ def test_last_again_judges_the_very_call(project: Any) -> None:
     ("args", "why"),
     [({"title": "a", "password": "hunter2 hunter2"}, "password was masked"),
      ({"title": "a", "body": "x" * 5000}, "body was cut"),
-     ({"title": "a", **{f"n{number}": "1" for number in range(45)}}, "not those of the call to the letter")],
+     ({"title": "a", **{f"n{number}": "1" for number in range(45)}}, "differ from those of the call")],
 )  # fmt: skip
 def test_last_again_says_what_is_missing(project: Any, args: dict[str, Any], why: str) -> None:
     """Arguments that were masked, cut or left out are not guessed: could not verify, exit code 3."""
     project.trust()
     kept_call(project, args)
     out = ran(project, "last", "--again", code=3)
-    assert "cannot be judged again" in out and why in out
+    assert "cannot judge it again" in out and why in out
 
 
 def test_last_again_needs_the_contract_and_the_effect(project: Any) -> None:
@@ -258,7 +258,7 @@ def test_last_again_needs_the_folder_of_the_call(project: Any) -> None:
     """Of a call whose request was never heard of no folder is kept, and it is not looked for in another: said so."""
     project.trust()
     kept_call(project, {"title": "a", "body": "hello"}, asked=False)
-    assert "knows no folder for it" in ran(project, "last", "--again", code=3)
+    assert "and so no folder" in ran(project, "last", "--again", code=3)
 
 
 def test_times_as_people_write_and_read_them() -> None:

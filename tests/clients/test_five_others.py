@@ -227,7 +227,7 @@ def test_a_failing_command_is_no_lie(project, five):
     project.trust(CONTRACTS)
     answer = ask(project, five, ran(project, five, 2))
     if five == "opencode":
-        assert "came back" in words(answer.json) and "reported" not in words(answer.json)
+        assert "returned" in words(answer.json) and "reported" not in words(answer.json)
         return
     assert answer.form == "silent"
     project.trust(REMEDY)

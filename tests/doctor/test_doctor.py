@@ -107,7 +107,7 @@ def test_a_program_that_is_gone(healthy: Any, name: str, part: str) -> None:
     edited(home(healthy, USER[name]), path, f"/gone/{os.path.basename(path)}")
     wrong = said(doctor(healthy, name, code=1), "error", name)
     assert f"the {part} is not there: /gone/" in wrong and f"-> truecall install {name}" in wrong
-    assert ("own program did not end well" if part == "interpreter" else "exit code 127") in wrong
+    assert ("program failed" if part == "interpreter" else "exit code 127") in wrong
 
 
 def test_a_launcher_of_somebody_elses_kind(healthy: Any) -> None:

@@ -50,7 +50,7 @@ contracts:
     post: {file_exists: {path: "{{project}}/copy"}}
 """
 PROJECT = "(the project's folder)"  # in a turn: to be filled in
-UNCHECKED = "NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well."
+UNCHECKED = "NOT CONFIRMED: truecall could not check this tool call, because its program failed."
 
 
 class SmallClient(Client):

@@ -8,7 +8,7 @@ import pytest
 
 from e2e.sessions import CLAUDE_CODE, CODEX, LIE, NOTE, NOTES, SAVED, run
 
-UNCHECKED = "NOT CONFIRMED: truecall could not check this tool call, because its own program did not end well."
+UNCHECKED = "NOT CONFIRMED: truecall could not check this tool call, because its program failed."
 
 
 @pytest.fixture(params=(*CLAUDE_CODE, *CODEX), ids=str)
@@ -20,7 +20,7 @@ def test_a_lie_is_replaced_and_the_second_try_that_works_is_not(agent, session):
     """The model reads the correction in place of the tool's false success, and the true one as it is."""
     done = session([agent.turn(("save_note", NOTE)), agent.turn(("save_note_real", NOTE))])
     assert LIE in done.result(0)
-    assert done.result(0).count(SAVED) == done.result(0).count(f'own words: "{SAVED}"') == 1
+    assert done.result(0).count(SAVED) == done.result(0).count(f'output: "{SAVED}"') == 1
     assert SAVED in done.result(1)
     assert "truecall" not in done.result(1) + done.beside(1)
 

@@ -40,7 +40,7 @@ def test_a_call_is_refused_and_the_corrected_one_goes_through(agent, session):
     plain = refused.replace('\\"', '"')
     assert "NOT MADE: mcp__notes__save_note_real was not run" in refused and SAVED not in refused
     assert "`name` is not as it must be" in refused and '"enum":["release","plan"]' in plain.replace("\\", "")
-    assert "mend the fields that are named above, and make the call once more" in refused
+    assert "fix the fields named above, then make the call once more" in refused
     assert SAVED in done.result(1) and "truecall" not in done.result(1) + done.beside(1)
 
 
@@ -60,7 +60,7 @@ def test_help_for_a_call_that_the_client_itself_refuses(agent, session):
     done = session([edit, ["Done."]], GUARDS)
     told = json.dumps(done.bodies["main"][1])
     if "File does not exist" in told or "tool_use_error" in told:
-        assert "NOT MADE: Edit was refused by the client itself" in told
+        assert "NOT MADE: Edit was refused by the client" in told
         assert "truecall.yaml" in told.partition("NOT MADE: Edit")[2]
     else:
         assert "NOT MADE: Edit was not run" in told

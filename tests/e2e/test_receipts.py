@@ -32,7 +32,7 @@ def test_a_lost_answer_is_looked_up_and_not_made_again(agent, session):
     turns = [agent.turn(SLOW), agent.turn(SLOW), ["Done."], ["I do not know whether it slept."]]
     done = session(turns, SLEPT, env={"MCP_TOOL_TIMEOUT": "1500"})
     first = done.result() + done.beside()
-    assert "NOT CONFIRMED" in first and "look up what became of" in first and "the night watch" in first
+    assert "NOT CONFIRMED" in first and "find out what happened to" in first and "the night watch" in first
     second = done.result(1) + done.beside(1)
     assert "NOT RUN" in second and "is not known" in second
     assert "do not make it again" in done.beside(2)

@@ -19,7 +19,7 @@ contracts:
     when: {args.command: {runs: "npm test *"}}
     claims: ["(?i)tests pass"]
 """
-HELD = "NOT DONE: the effect of 1 call of this turn is not there"
+HELD = "NOT DONE: the effect of 1 call in this turn is missing"
 FILES = "version: 1\nuse: [files]\n"
 
 
@@ -105,7 +105,7 @@ def test_a_command_that_still_runs(agent, session):
     script = f"text(JSON.stringify(await tools.exec_command({json.dumps(told)})))"
     sleeps = [("exec", script) if agent.code_mode else ("exec_command", told)]
     done = session([sleeps, ["Done."], ["Done."]], contract)
-    word = "NOT CONFIRMED: what was done in this turn" if agent.code_mode else "NOT FINISHED: 1 call of this turn"
+    word = "NOT CONFIRMED: the calls of this turn" if agent.code_mode else "NOT FINISHED: 1 call in this turn"
     assert word in done.beside(1)
     assert requests(done) == 3
 

@@ -93,9 +93,9 @@ def test_a_typo_gives_the_real_candidates_and_no_retry_of_the_same(asker):
     asker.project.write("other/relaese.md", "x")
     first = reason(asker.note(title="relaese", body="x"))
     assert first.startswith("NOT MADE: mcp__notes__save_note was not run")
-    assert f"what does exist: {asker.project.root}/" in first and "templates/release.md" in first
+    assert f"closest matches: {asker.project.root}/" in first and "templates/release.md" in first
     assert "other/relaese.md" in first
-    assert "do not make mcp__notes__save_note" in first and "again as it was. Of what does exist, named above, take the one that is meant" in first
+    assert "do not make mcp__notes__save_note" in first and "again unchanged. Make the call with the one of the closest matches above" in first
     assert "make the same call again" not in first and "Nothing was done" in first
     assert "contract template-there (truecall.yaml:3)" in first
     second = reason(asker.note(title="relaese", body="x"))
@@ -117,7 +117,7 @@ def test_a_path_that_is_not_there_gets_what_was_meant(asker, asked, there):
     asker.project.write("src/app/main.ts", "x")
     asker.project.write("node_modules/x/button.ts", "x")
     text = reason(asker.note(title=asked, body="x"))
-    assert f"what does exist: {asker.project.root}/{there}" in text
+    assert f"closest matches: {asker.project.root}/{there}" in text
     assert "node_modules" not in text
 
 
@@ -126,7 +126,7 @@ def test_a_misspelt_folder_outside_of_the_project(asker):
     asker.project.trust(TEMPLATE.replace("{{project}}/templates/{{args.title}}.md", "{{args.title}}"))
     other = os.path.dirname(asker.project.write(f"{asker.project.base}/other/services/billing/main.py", "x"))
     text = reason(asker.note(title=other.replace("services", "servcies") + "/main.py", body="x"))
-    assert f"what does exist: {other}/main.py" in text
+    assert f"closest matches: {other}/main.py" in text
 
 
 def test_a_wrong_field_gives_the_excerpt(asker):
@@ -136,7 +136,7 @@ def test_a_wrong_field_gives_the_excerpt(asker):
     text = reason(asker.note(titel="a", body="x"))
     assert '`titel` is no field: did you mean `title`? (sent: "a")' in text
     assert 'by the schema: title: {"type":"string","maxLength":40}' in text and "tags" not in text
-    assert "mend the fields that are named above, and make the call once more" in text
+    assert "fix the fields named above, then make the call once more" in text
     again = reason(asker.note(titel="a", body="x"))
     assert "attempt 2" in again and "stop this step" in again
     assert asker.note(title="a", body="x").form == "silent"
@@ -172,7 +172,7 @@ def test_where_there_is_no_repository_nothing_is_waited_for(asker):
     """No wait makes a repository of a folder: that it is none is told as what is not there, from the first time."""
     asker.project.trust(CLEAN)
     texts = [reason(asker.note(title="a", body="x")) for _ in range(2)]
-    assert "wait" not in texts[0] and "What it asks for is not there" in texts[0]
+    assert "wait" not in texts[0] and "The thing that it asks for does not exist" in texts[0]
     assert "stop this step" in texts[1]
 
 
@@ -203,7 +203,7 @@ def test_trouble_that_lasts_is_not_waited_for(said, kind):
 )  # fmt: skip
 def test_a_number_is_a_status_only_where_it_is_said(text, passing):
     """What a tool says of itself passes by where it names a status or a time-out, not where any number looks so."""
-    assert retry_budgets.passing(text) is passing
+    assert retry_budgets.reports_transient(text) is passing
 
 
 @pytest.mark.parametrize(
@@ -217,14 +217,14 @@ def test_a_number_is_a_status_only_where_it_is_said(text, passing):
 )
 def test_a_failure_that_ends_with_what_is_not_there(text, lacking):
     """The last line counts, and not what a log tells on the way."""
-    assert retry_budgets.lacking(text) is lacking
+    assert retry_budgets.reports_missing(text) is lacking
 
 
 def test_another_guard_may_be_met_once(asker):
     """Any other class: what is expected must be brought about, and the same call may be made once more."""
     asker.project.trust(TEMPLATE.replace("file_exists: {", "file_absent: {"))
     asker.project.write("templates/a.md", "x")
-    assert "see that what is expected above holds" in reason(asker.note(title="a", body="x"))
+    assert "make sure that the expectation above holds" in reason(asker.note(title="a", body="x"))
     assert "stop this step" in reason(asker.note(title="a", body="x"))
     assert asker.note(title="b", body="x").form == "silent"
 
@@ -232,7 +232,7 @@ def test_another_guard_may_be_met_once(asker):
 def test_the_contracts_own_class_counts(asker):
     """`class: missing` where nothing near is there: the step is planned anew, and not tried again."""
     asker.project.trust(TEMPLATE + "    class: missing\n")
-    assert "plan this step anew" in reason(asker.note(title="a", body="x"))
+    assert "plan this step again" in reason(asker.note(title="a", body="x"))
 
 
 def test_another_route_is_named(asker):
@@ -445,7 +445,7 @@ def test_a_file_that_is_to_be_made_lies_inside_already(project):
         assert asker.answer(project.wrote(name, "x")).form == "silent"
     for name in ("../new.txt", "out/new.txt", "dangling", "a/../../new.txt", "out/a/b.txt"):
         text = asker.refusal(project.wrote(name, "x"))
-        assert "lies outside of" in text and "what does exist" not in text
+        assert "lies outside of" in text and "closest matches" not in text
 
 
 class Service(BaseHTTPRequestHandler):
@@ -476,7 +476,7 @@ def test_a_service_that_answers_no_is_not_waited_for(project, harness):
     server.shutdown()
     server.server_close()
     assert ["wait 2 seconds" in told[name] for name in ("gone", "busy", "many", "quota")] == [False, True, True, False]
-    assert "see that what is expected above holds" in told["gone"] and "left is 0" in told["quota"]
+    assert "make sure that the expectation above holds" in told["gone"] and "left is 0" in told["quota"]
 
 
 # -- the chain -----------------------------------------------------------------------------------------------
@@ -567,7 +567,7 @@ def test_a_person_may_be_asked_instead(asker):
     there. What does not hold is refused all the same."""
     asker.project.trust(BROKEN + "    on_unverified: ask\n")
     decision = "ask" if asker.harness == "claude-code" else "deny"
-    assert "could not be evaluated" in reason(asker.note(title="a", body="x"), decision)
+    assert "could not evaluate" in reason(asker.note(title="a", body="x"), decision)
     asker.project.trust(TEMPLATE + "    on_unverified: ask\n")
     assert "nothing at" in reason(asker.note(title="a", body="x"))
 
@@ -597,7 +597,7 @@ def test_a_person_is_not_asked_past_a_guard_that_refuses(asker):
 def test_an_argument_that_is_not_there_is_no_pass(asker):
     """A template that leads nowhere cannot be evaluated."""
     asker.project.trust(TEMPLATE)
-    assert "could not be evaluated" in reason(asker.note(body="x"))
+    assert "could not evaluate" in reason(asker.note(body="x"))
 
 
 LIMITED = """\
@@ -613,11 +613,11 @@ def test_a_missing_argument_is_told_as_one(asker):
     """That an argument is not there is seen in the call: it is named with what is expected, and may be mended."""
     asker.project.trust(LIMITED)
     text = reason(asker.note(amuont=9))
-    assert "could not be evaluated" not in text and "mend the fields" in text
+    assert "could not evaluate" not in text and "fix the fields" in text
     assert "an argument `amount` that is at most 100" in text
     assert "`amount` is missing from the arguments; `amuont` was sent" in text
     assert asker.note(amount=9).out == b""
-    assert "mend the fields" not in reason(asker.note(amount=900))
+    assert "fix the fields" not in reason(asker.note(amount=900))
 
 
 def test_an_argument_that_must_not_be_there_may_be_missing(asker):
@@ -631,13 +631,13 @@ def test_an_argument_that_must_not_be_there_may_be_missing(asker):
 def test_nothing_is_proved_by_what_is_missing(asker):
     """The opposite of a check of an argument that is not there is no pass."""
     asker.project.trust(LIMITED.replace("{given: {", "{not: {given: {").replace("100}}}", "100}}}}"))
-    assert "could not be evaluated" in reason(asker.note(title="a"))
+    assert "could not evaluate" in reason(asker.note(title="a"))
 
 
 def test_a_guard_that_takes_too_long_refuses(asker, monkeypatch):
     """The time for all guards together is over."""
     asker.project.trust(BROKEN.replace("[/nonexistent/program]", "[sleep, '60']") + "    timeout: 1s\n")
-    assert "could not be evaluated" in reason(asker.note(title="a", body="x"))
+    assert "could not evaluate" in reason(asker.note(title="a", body="x"))
 
 
 def test_the_hooks_own_deadline_is_no_pass(project, harness):
@@ -679,7 +679,7 @@ def test_an_effect_must_have_been_verified_before(project, harness):
     deploy, build = (project.mcp(harness, f"mcp__notes__{name}", args={"a": "b"}) for name in ("deploy", "build"))
     text = asker.refusal(deploy)
     assert "nothing that brings it about was judged in this session" in text
-    assert "granted by built (truecall.yaml:3)" in text and "do first what grants the missing effect" in text
+    assert "granted by built (truecall.yaml:3)" in text and "first do what grants the missing effect" in text
     project.hook({**build, "tool_use_id": "b1"}, harness)
     assert "the last time it was refuted (built: nothing at" in asker.refusal(deploy)
     project.write("out", "x")
@@ -727,12 +727,12 @@ def test_a_call_that_the_client_refuses_gets_the_same_help(project):
     invalid = "<tool_use_error>InputValidationError: mcp__notes__save_note failed</tool_use_error>"
     answer = project.hook(batch(project, "mcp__notes__save_note", {"titel": "a", "body": "x"}, invalid),
                           "claude-code", "PostToolBatch")  # fmt: skip
-    assert "NOT MADE: mcp__notes__save_note was refused by the client itself" in answer.text
-    assert "did you mean `title`?" in answer.text and "mend the fields" in answer.text
+    assert "NOT MADE: mcp__notes__save_note was refused by the client" in answer.text
+    assert "did you mean `title`?" in answer.text and "fix the fields" in answer.text
     missing = "<tool_use_error>File does not exist.</tool_use_error>"
     edit = {"file_path": f"{project.root}/scr/main.py", "old_string": "x", "new_string": "y"}
     answer = project.hook(batch(project, "Edit", edit, missing), "claude-code", "PostToolBatch")
-    assert f"what does exist: {project.root}/src/main.py" in answer.text and "again as it was" in answer.text
+    assert f"closest matches: {project.root}/src/main.py" in answer.text and "again unchanged" in answer.text
     edit["file_path"] = f"{project.root}/src/main.py"
     assert project.hook(batch(project, "Edit", edit, missing), "claude-code", "PostToolBatch").form == "silent"
 
@@ -813,7 +813,7 @@ def test_a_payload_that_cannot_be_read_refuses_where_there_are_guards(project, h
     project.trust()
     assert project.hook(b"{", harness, "PreToolUse").form == "notice"
     project.trust(SCHEMA)
-    assert "guards could not be asked" in reason(project.hook(b"{", harness, "PreToolUse"))
+    assert "could not check its guards" in reason(project.hook(b"{", harness, "PreToolUse"))
 
 
 def test_a_damaged_pin_refuses_where_there_are_guards(project, harness):
@@ -962,7 +962,7 @@ def test_many_guards_are_one_bounded_answer(project):
     many = "".join(guard.replace("template-there", f"guard-{number}") for number in range(30))
     project.trust("version: 1\ncontracts:\n" + many)
     text = reason(Asker(project, "claude-code").note(title="a", body="x" * 5000))
-    assert len(text.encode()) < 9000 and "Not met either: " in text and text.count("NOT MADE") > 1
+    assert len(text.encode()) < 9000 and "Left out for length, but not met either: " in text and text.count("NOT MADE") > 1
 
 
 # -- the pack ------------------------------------------------------------------------------------------------

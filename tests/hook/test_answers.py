@@ -155,8 +155,8 @@ def test_many_corrections_fit(project, harness):
     env = {"CLAUDE_PROJECT_DIR": deep}
     answer = project.hook(project.mcp(harness), harness, env=env, cwd=deep)
     assert answer.form == "replace" and len(answer.text.encode()) < 9_500
-    assert "note-saved" in answer.text and "Not kept either" in answer.text
-    assert "could not be enforced either: " in answer.text
+    assert "note-saved" in answer.text and "Left out for length" in answer.text
+    assert "could not be enforced: " in answer.text
 
 
 def test_many_untrusted_files_fit(project, harness):
@@ -225,7 +225,7 @@ def test_a_failure_whose_effect_is_there_is_told(project):
     project.write("notes/a.md", "hello")
     payload = project.failed("mcp__notes__save_note", {"title": "a", "body": "hello"}, "timed out")
     answer = project.hook(payload, event="PostToolUseFailure")
-    assert answer.form == "append" and answer.text.startswith("NOT LOST") and "do not repeat" in answer.text
+    assert answer.form == "append" and answer.text.startswith("ALREADY DONE") and "do not repeat" in answer.text
 
 
 def test_a_failure_in_codex_is_known_from_the_transcript(project):
@@ -236,7 +236,7 @@ def test_a_failure_in_codex_is_known_from_the_transcript(project):
         assert project.hook(payload, "codex").form == form
     project.write("dist.tar", "x")
     payload = project.bash("make dist", "codex", transcript_path=transcript(project, 2))
-    assert project.hook(payload, "codex").text.startswith("NOT LOST")
+    assert project.hook(payload, "codex").text.startswith("ALREADY DONE")
 
 
 def test_without_an_exit_code_nothing_is_refuted(project):

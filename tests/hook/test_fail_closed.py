@@ -295,7 +295,7 @@ def test_what_was_trusted_is_enforced(project, harness, name):
     project.write("truecall.yaml", BROKEN[name])
     first = project.hook(project.mcp(harness), harness)
     assert refuted(first, "note-saved")
-    assert "was changed since it was trusted" in first.notice
+    assert "has changed since it was trusted" in first.notice
     second = project.hook(project.mcp(harness), harness)
     assert refuted(second) and not second.notice
     other = project.hook(project.mcp(harness, session_id="another"), harness)
@@ -317,7 +317,7 @@ def test_a_deleted_file_is_still_enforced(project, harness):
     os.unlink(project.contract)
     answer = project.hook(project.mcp(harness), harness)
     assert refuted(answer, "note-saved")
-    assert "was deleted since it was trusted" in answer.notice
+    assert "was deleted after it was trusted" in answer.notice
 
 
 def test_a_file_that_was_never_trusted_is_not_enforced(project, harness):
@@ -731,7 +731,7 @@ def test_a_python_that_is_killed_is_answered_for(project):
     process = waiting(project, f"marker-{uuid.uuid4()}")
     python = python_of(process.pid)
     os.kill(python, signal.SIGKILL)
-    assert unverified(finish(process), "its own program did not end well")
+    assert unverified(finish(process), "its program failed")
 
 
 def stand_in(script):
@@ -760,7 +760,7 @@ def test_an_interpreter_that_does_not_answer_is_answered_for(project, harness, n
     """Whatever stands in for Python, only a sealed answer of a process that ended well gets through."""
     project.trust()
     answer = project.hook(project.mcp(harness), harness, env={"TRUECALL_PYTHON": INTERPRETERS[name](project)})
-    assert unverified(answer, "its own program did not end well")
+    assert unverified(answer, "its program failed")
 
 
 STATIC = {

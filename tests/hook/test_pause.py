@@ -39,7 +39,7 @@ def test_off_and_on_again(project: Any) -> None:
     done = project.command("on")
     assert done.returncode == 0 and "on again" in done.stdout
     assert pause.until(project.state, time.time()) is None and not os.path.exists(pause.path(project.state))
-    assert "is on, and was" in project.command("on").stdout
+    assert "was on already" in project.command("on").stdout
     events = [each for each in Ledger(project.state).session("") if each.event == SWITCH]
     assert [each.data["on"] for each in events] == [False, True] and abs(events[0].data["until"] - until) < 1
     ledger = queries.opened(project.state)
@@ -51,16 +51,16 @@ def test_a_person_sees_when_it_was_off(project: Any) -> None:
     project.trust()
     assert project.command("off", "--for", "1h").returncode == 0
     first = project.command("log").stdout
-    assert "switched off by a person until" in first and "no call fits" in first
+    assert "turned off by a person until" in first and "no call matches" in first
     assert project.command("on").returncode == 0
     project.hook(project.mcp())
     assert project.command("off", "--for", "1h").returncode == 0
     lines = project.command("log").stdout.splitlines()
-    assert "switched off by a person" in lines[0] and "mcp__notes__save_note" in lines[2]
-    assert "switched on" in lines[-2] and "switched off" in lines[-1]
+    assert "turned off by a person" in lines[0] and "mcp__notes__save_note" in lines[2]
+    assert "turned on" in lines[-2] and "switched off" in lines[-1]
     assert sum("switched" in line for line in project.command("log", "--limit", "1").stdout.splitlines()) == 1
     assert json.loads(project.command("stats", "--json").stdout)["switched_off"] == 2
-    assert "switched off by a person: 2 times" in project.command("stats").stdout
+    assert "turned off by a person: 2 times" in project.command("stats").stdout
     assert "switched" not in project.command("log", "--tool", "mcp*").stdout
 
 
@@ -83,7 +83,7 @@ def test_a_ledger_out_of_order_keeps_nobody_from_switching(project: Any) -> None
     project.write(os.path.join(project.state, "ledger.db"), "no database at all" * 100)
     os.chmod(project.state, 0o700)
     done = project.command("off", "--for", "1h")
-    assert done.returncode == 0 and "not in the ledger" in done.stderr and pause.until(project.state, time.time())
+    assert done.returncode == 0 and "did not record" in done.stderr and pause.until(project.state, time.time())
     assert project.command("on").returncode == 0 and not pause.until(project.state, time.time())
 
 

@@ -231,12 +231,12 @@ def test_a_check_that_raises_is_no_verdict_and_not_the_agents_fault(folder: Any,
     found = judged(folder, claude("mcp__a__b", {}), {"kind": "mcp", "post": THERE})
     assert states(found) == ["unverified"] and found.verdicts[0].cause == "truecall"
     assert found.correction is not None and not found.correction.replace
-    assert "about the check, not about your work" in found.correction.text
+    assert "in the check, not in your work" in found.correction.text
 
 
 @pytest.mark.parametrize(("wanted", "words"), [
     ("safe", "make the same call again now"), ("keyed", "same idempotency key"), ("never", "do not repeat"),
-    (None, "look whether the effect"),
+    (None, "check whether the effect"),
 ])  # fmt: skip
 def test_repeat_chooses_the_order(folder: Any, wanted: str | None, words: str) -> None:
     """Whether the same call may be made again is the contract's word, and the default is careful."""

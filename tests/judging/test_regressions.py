@@ -114,7 +114,7 @@ def test_an_edit_is_not_ordered_to_be_made_twice(here: Any) -> None:
     data = payload("Edit", {"file_path": str(here / "a.json")}, {"originalFile": "{}"}, here)
     contract = {"kind": "edit", "post": {"file_exists": {"path": "{{file.path}}"}}}
     plain, helped = judged(dict(data), contract), judged(dict(data), {**contract, "remedy": "mend its JSON"})
-    assert plain.correction and "look whether the effect" in plain.correction.text
+    assert plain.correction and "check whether the effect" in plain.correction.text
     assert helped.correction and "mend its JSON" in helped.correction.text
     assert not any("same arguments" in found.correction.text for found in (plain, helped) if found.correction)
 

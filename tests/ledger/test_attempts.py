@@ -81,7 +81,7 @@ def test_the_second_attempt_is_handed_over(story):
     first = story.call()[1]
     assert "make the call once more now" in first.text and "This was attempt" not in first.text
     second = story.call()[1]
-    assert "This was attempt 2 of 2 for this call; changed since the attempt before: nothing." in second.text
+    assert "This was attempt 2 of 2 for this call; changed since the previous attempt: nothing." in second.text
     assert "stop this step" in second.text and "attempt 1: mcp__notes__save_note reported success" in second.text
 
 
@@ -98,7 +98,7 @@ def test_what_changed_since_the_attempt_before_is_told(story):
     """Another argument makes another call, with a budget of its own; what differs is named."""
     story.call("a")
     text = story.call("b")[1].text
-    assert "attempt 1 of 2 for this call; changed since the attempt before: title" in text
+    assert "attempt 1 of 2 for this call; changed since the previous attempt: title" in text
     assert "make the call once more now" in text
 
 
@@ -119,11 +119,11 @@ def test_a_lie_told_twice_rests_for_three_ticks(story):
     """Then it is trusted again; while it rests it is not run, and is told why."""
     story.call("a")
     story.call("b")
-    for left in ("3 more steps", "2 more steps", "1 more step"):
+    for left in ("3 more batches", "2 more batches", "1 more batch"):
         before, after = story.call("c")
         assert after is None
         reason = before.json["hookSpecificOutput"]["permissionDecisionReason"]
-        assert reason.startswith("NOT RUN: mcp__notes__save_note reported success twice") and left in reason
+        assert reason.startswith("NOT RUN: truecall paused mcp__notes__save_note for") and left in reason
     before, after = story.call("d", lands=True)
     assert not denied(before) and after.form == "silent"
 
@@ -286,7 +286,7 @@ def test_work_that_goes_on_is_no_attempt(project):
     for number in range(12):
         failed = project.failed("Bash", {"command": "make all"}, "Exit code 2\nerror")
         assert project.hook({**failed, "tool_use_id": f"t{number}"}, "claude-code", "PostToolUseFailure").form == "silent"
-    assert "look whether" in project.hook(project.bash("make all", tool_use_id="end")).text
+    assert "check whether" in project.hook(project.bash("make all", tool_use_id="end")).text
 
 
 def test_a_policy_decides(project, harness):
@@ -304,9 +304,9 @@ def test_a_gone_budget_ends_the_loop_where_the_policy_says_so(project, harness):
     answer = story.call()[1]
     assert ("continue" in answer.json) == (harness == "claude-code")
     if harness == "claude-code":
-        assert answer.json["continue"] is False and "the loop was ended" in answer.notice
+        assert answer.json["continue"] is False and "ended the agent's loop" in answer.notice
     else:  # nor is the person told what is not so
-        assert "the loop was ended" not in answer.notice and "stop this step" in answer.text
+        assert "ended the agent's loop" not in answer.notice and "stop this step" in answer.text
 
 
 def test_secrets_are_not_kept(project, harness):
@@ -340,7 +340,7 @@ def test_a_masked_argument_that_changed_is_named(project, harness):
     for number, word in enumerate(("hunter2", "hunter3")):
         args = {"title": "a", "body": "hello", "password": word}
         answer = project.hook(project.mcp(harness, args=args, tool_use_id=f"t{number}"), harness)
-    assert "attempt 1 of 2 for this call; changed since the attempt before: password" in answer.text
+    assert "attempt 1 of 2 for this call; changed since the previous attempt: password" in answer.text
 
 
 def test_store_none_keeps_no_content(project, harness):
@@ -403,7 +403,7 @@ def test_a_test_that_fails_after_an_edit_is_work_that_goes_on(project, edit):
     project.trust(TESTED)
     for number in range(12):
         text = pytest_fails(project, number)
-        assert "stop this step" not in text and "mend what is named above, then run it again" in text
+        assert "stop this step" not in text and "fix the problem shown above, then run it again" in text
         assert "attempt 2" not in text and ("by an edit in between" in text) == (number > 0)
         story = Story(project, "claude-code")
         if edit == "Edit":
@@ -423,7 +423,7 @@ def test_a_test_that_is_run_again_and_again_with_nothing_edited_is_handed_over(p
             Story(project, "claude-code").play(project.bash(between, tool_use_id=f"look{number}"))
     assert ["stop this step" in text for text in texts] == [False, False, True, True, True]
     assert "This was attempt 3 of 3 for this call" in texts[2]
-    assert "attempt 4 for this call, 1 more than it may have" in texts[3] and " of 3" not in texts[3]
+    assert "attempt 4 for this call, 1 more than allowed" in texts[3] and " of 3" not in texts[3]
 
 
 def test_an_edit_that_failed_makes_no_new_attempt(project):
@@ -461,7 +461,7 @@ def test_what_was_put_right_is_given_back(project, harness):
         assert story.call(f"n{number}", lands=True)[1].form == "silent"
     texts = [story.call(f"open{number}")[1].text for number in range(11)]
     assert ["stop this step" in text for text in texts] == [False] * 9 + [True] * 2
-    assert "The refuted attempts that this session may have (10) are used up" in texts[9]
+    assert "This session has used up its 10 refuted attempts" in texts[9]
 
 
 def test_a_long_session_forgets_nothing_of_what_is_open_and_holds_nothing_mended_against_it(project):
@@ -500,7 +500,7 @@ def test_a_resource_that_is_missing_is_never_asked_for_again(project, harness):
     """Where nothing near it exists either, the step is planned anew."""
     project.trust(LIES + "    class: missing\n")
     text = Story(project, harness).call()[1].text
-    assert "do not repeat" in text and "plan this step anew" in text
+    assert "do not repeat" in text and "plan this step again" in text
 
 
 # -- rests --------------------------------------------------------------------------------------------------------
@@ -573,7 +573,7 @@ def test_where_every_way_rests_none_is_named(project, harness):
         for title in "ab":
             story.call(title, tool=f"mcp__notes__{tool}")
     reason = story.call("c", tool="mcp__notes__put_note")[0].json["hookSpecificOutput"]["permissionDecisionReason"]
-    assert "another route" not in reason and "or stop this step" in reason and "Do not call it over and over" in reason
+    assert "another route" not in reason and "or stop this step" in reason and "Do not repeat the call before then" in reason
 
 
 def test_the_same_grant_is_another_route(project, harness):
@@ -663,7 +663,7 @@ def test_a_refused_call_costs_an_attempt(project, harness):
     story.call("a")
     story.call("b")
     assert [story.call(name)[1] for name in "cd"] == [None, None]
-    assert "The refuted attempts that this session may have (4) are used up" in story.call("e")[1].text
+    assert "This session has used up its 4 refuted attempts" in story.call("e")[1].text
 
 
 def test_who_has_no_attempts_left_hears_so_where_it_is_refused(project, harness):
@@ -690,7 +690,7 @@ def test_a_refusal_with_which_the_budget_is_gone_ends_the_loop(project, refused_
         story.call(name)
     *before, last = told
     assert [each.form for each in before] == ["silent"] * 3
-    assert last.json["continue"] is False and "the loop was ended" in last.notice
+    assert last.json["continue"] is False and "ended the agent's loop" in last.notice
     assert "mcp__notes__save_note" in last.notice
 
 

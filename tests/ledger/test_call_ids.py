@@ -54,7 +54,7 @@ def test_copies_of_a_hook_have_one_name(project, turn):
 
 
 def test_attempts_under_one_id_are_counted(project, turn):
-    """The same call, made again under the same id, is its second attempt; when it lands, nothing stands open."""
+    """The same call, made again under the same id, is its second attempt; when it lands, nothing is unresolved."""
     turn.save("b", tool_use_id="call_0")
     assert "stop this step" in turn.save("b", tool_use_id="call_0").text
     assert silent(honest(turn, "b"))
@@ -62,7 +62,7 @@ def test_attempts_under_one_id_are_counted(project, turn):
 
 
 def test_a_sub_agent_that_numbers_its_calls_as_the_main_one_does(project, turn):
-    """While a call of the main agent goes on under the same id: each is known as its own, and nothing stands open that
+    """While a call of the main agent goes on under the same id: each is known as its own, and nothing is unresolved that
     has ended."""
     marks = turn.agent("a1")
     outer, inner = turn.note("a", tool_use_id="call_0"), turn.note("b", tool_use_id="call_0", **marks)

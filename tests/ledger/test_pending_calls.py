@@ -91,7 +91,7 @@ def test_what_asks_for_a_secret_is_not_told(project, turn):
     turn.told(note(turn, body="password: hunter2"))
     assert b"hunter" not in stored(project)
     project.write("notes/a.md", "password: [masked]")
-    assert "not put right" in reason(turn.stop())
+    assert "not corrected" in reason(turn.stop())
     assert not events(project, SETTLED)
 
 
@@ -146,7 +146,7 @@ def test_a_secret_in_the_name_of_a_file_is_not_kept_at_all(project):
     turn = Turn(project)
     turn.told(project.wrote("token=hunter2", "x", tool_use_id="w", **turn.marks))
     assert not kept(project) and b"hunter" not in stored(project)
-    assert "could not be looked at again" in reason(turn.stop())
+    assert "could not check again" in reason(turn.stop())
 
 
 def test_what_was_put_right_goes_at_once(project, turn):
@@ -166,7 +166,7 @@ def test_nothing_stays_after_the_turn(project, turn):
     Turn(project, turn.harness, "turn-0").save("z")
     turn.calls = 1
     turn.save()
-    assert "not put right" in reason(turn.stop()) and len(kept(project)) == 2
+    assert "not corrected" in reason(turn.stop()) and len(kept(project)) == 2
     assert turn.stop(active=True).form == "notice" and not kept(project)
 
 
@@ -174,7 +174,7 @@ def test_a_registration_that_is_doubled_takes_nothing_away(project, turn):
     """The second of two stops that are one holds nobody; the agent that the first one held is looked at again."""
     project.trust(TWO)
     turn.save()
-    assert "not put right" in reason(turn.stop()) and turn.stop().form == "notice"
+    assert "not corrected" in reason(turn.stop()) and turn.stop().form == "notice"
     project.write("notes/a.md", "hello")
     assert silent(turn.stop(active=True)) and not kept(project)
 

@@ -14,7 +14,7 @@ import pytest
 from stop.test_gate import SESSION, TWO, Turn, reason, silent
 from support.project import ROOT
 
-from truecall_py.core.types import LIE, REFUTED, ToolCall, Verdict
+from truecall_py.core.types import FALSE_SUCCESS, REFUTED, ToolCall, Verdict
 from truecall_py.judging.recorder import Recorder
 from truecall_py.ledger import store
 from truecall_py.ledger.store import ENDED, LOST, STOP, Event, Ledger
@@ -119,7 +119,7 @@ def test_what_is_known_counts_more(turn):
     turn.save("a")
     take_away(turn.project, "deleted")
     turn.save("b")
-    assert "not put right" in reason(turn.stop())
+    assert "not corrected" in reason(turn.stop())
 
 
 def test_a_claim_is_not_refuted_by_what_is_gone(project, turn):
@@ -151,7 +151,7 @@ def test_a_disk_that_is_full(turn):
     payload = turn.note("b")
     answer = project.hook(payload, turn.harness, shell=full)
     assert answer.text.startswith("NOT DONE") and "the ledger" in answer.notice
-    assert "not put right" in reason(turn.stop())
+    assert "not corrected" in reason(turn.stop())
     assert [each.call for each in events(project, ENDED)] == ["toolu_01"]
 
 
@@ -234,7 +234,7 @@ def test_a_clock_that_was_set_back(turn):
     turn.save("a")
     Ledger(project.state).query("UPDATE events SET at = at + 1e6")
     assert "attempt 2" in turn.save("a").text
-    assert "not put right" in reason(turn.stop())
+    assert "not corrected" in reason(turn.stop())
     assert len(events(project, STOP)) == 1
 
 
@@ -267,7 +267,7 @@ def test_a_lie_that_was_not_written_down_does_not_end_in_silence(turn, when):
             turn.asked(payload)
         assert project.hook(payload, turn.harness).text.startswith("NOT DONE")
     text = reason(turn.stop())
-    assert text.startswith("NOT CONFIRMED: what was done") or "notes/b.md" in text  # Codex' are kept before the call
+    assert text.startswith("NOT CONFIRMED: the calls of this turn") or "notes/b.md" in text  # Codex' are kept before the call
     assert turn.stop(active=True).form == "notice"
     turn.name = "turn-2"
     asked_and_told(turn, "d")
@@ -316,5 +316,5 @@ def test_a_ledger_that_breaks_between_two_looks_is_no_trial(turn):
     recorder = Recorder(turn.project.state, call, {})
     with sqlite3.connect(path(turn.project)) as other:
         other.execute("DROP TABLE events")
-    lie = Verdict("note-saved", REFUTED, LIE, (), "truecall.yaml:3")
+    lie = Verdict("note-saved", REFUTED, FALSE_SUCCESS, (), "truecall.yaml:3")
     assert recorder.read_trials([lie], "success", "") == {} and recorder.trouble is not None

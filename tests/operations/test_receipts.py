@@ -201,7 +201,7 @@ def test_a_lost_answer_is_unknown_until_it_is_reconciled(project, bank, claude):
     bank.answers["o1"] = 503
     told = claude.times_out()
     assert told.form == "append" and told.text.startswith("NOT CONFIRMED")
-    assert "look up what became of" in told.text and "Do not make it again" in told.text and "billing" in told.text
+    assert "find out what happened to" in told.text and "Do not make it again" in told.text and "billing" in told.text
     assert "same call again" not in told.text
     assert state(project) == "unknown"
     assert reconcile(project).returncode == 3
@@ -210,7 +210,7 @@ def test_a_lost_answer_is_unknown_until_it_is_reconciled(project, bank, claude):
     assert done.returncode == 0 and "verified" in done.stdout and "1 done" in done.stdout
     assert state(project) == "verified"
     asked = len(bank.asked)
-    assert "nothing stands open" in reconcile(project).stdout and len(bank.asked) == asked
+    assert "nothing is unresolved" in reconcile(project).stdout and len(bank.asked) == asked
     assert silent(claude.stop())
 
 
@@ -219,7 +219,7 @@ def test_a_timeout_is_looked_up_at_once(project, bank, claude):
     claude.asks()
     bank.does()
     told = claude.times_out()
-    assert told.text.startswith("NOT LOST") and "do not make" in told.text
+    assert told.text.startswith("ALREADY DONE") and "do not make" in told.text
     assert silent(claude.stop())
 
 
@@ -228,7 +228,7 @@ def test_a_timeout_is_looked_at_with_patience(project, bank, claude):
     project.trust(CONTRACT.replace("PORT", str(bank.port)) + "    within: 10s\n    every: 50ms\n")
     claude.asks()
     threading.Timer(0.5, bank.does).start()
-    assert claude.times_out().text.startswith("NOT LOST")
+    assert claude.times_out().text.startswith("ALREADY DONE")
 
 
 def test_what_the_tool_says_settles_nothing(project, bank, agent):
@@ -495,8 +495,8 @@ def test_a_second_call_of_a_done_operation_is_refused(project, bank, agent):
     agent.ends(key="k")
     asked = len(bank.asked)
     words = refusal(agent.asks("c2", key="k-2"))
-    assert "has done already" in words and "completed" in words and "go on" in words
-    assert "has done already" in refusal(agent.asks("c3"))
+    assert "is done already" in words and "completed" in words and "go on" in words
+    assert "is done already" in refusal(agent.asks("c3"))
     assert len(bank.asked) == asked
     assert [each.call for each in Ledger(project.state).session(SESSION) if each.event == REFUSED] == ["c2", "c3"]
     assert silent(agent.asks("c4", order="o2"))  # another resource is another operation
@@ -509,10 +509,10 @@ def test_an_unknown_operation_is_looked_up_before_it_is_refused(project, bank, c
     bank.answers["o1"] = 503
     claude.times_out(key="k")
     words = refusal(claude.asks("c2"))
-    assert "is not known" in words and "call c1" in words and "billing" in words and "very same idempotency key" in words
+    assert "is not known" in words and "call c1" in words and "billing" in words and "same idempotency key" in words
     del bank.answers["o1"]
     bank.does()
-    assert "has done already" in refusal(claude.asks("c3"))
+    assert "is done already" in refusal(claude.asks("c3"))
     claude.asks("e1", order="o9")
     bank.does("o9", status="rejected")
     assert silent(claude.asks("e2", order="o9"))
@@ -655,7 +655,7 @@ def test_two_effects_are_a_duplicate(project, bank, agent):
     assert told.text.startswith("DUPLICATE") and "ch_1" in told.text and "ch_2" in told.text
     assert "a person must decide which one to undo" in told.text
     assert state(project) == "duplicate"
-    assert "twice already" in refusal(agent.asks("c2"))
+    assert "twice" in refusal(agent.asks("c2"))
     assert view.of(Ledger(project.state).session(SESSION), time.time()) == view.Operations(1, 1, 0)
 
 
@@ -669,7 +669,7 @@ def test_what_was_done_twice_is_no_false_claim_and_rests_no_tool(project, bank, 
         bank.does(order, charge="ch_2")
         assert agent.ends(f"c{number}", order).text.startswith("DUPLICATE")
     stop = agent.stop().text
-    assert stop.startswith("DUPLICATE: 3 calls of this turn") and "is not there" not in stop
+    assert stop.startswith("DUPLICATE: 3 calls in this turn") and "is missing" not in stop
     assert "- done twice: mcp__pay__charge" in stop and stop.count("a person must undo one") == 3
     stats = json.loads(project.command("stats", "--json").stdout)
     assert stats["operations"] == {"count": 3, "done": 0, "refuted": 0, "duplicate": 3, "pending": 0, "unknown": 0,
@@ -688,7 +688,7 @@ def test_log_and_report_tell_of_operations_in_a_persons_words(project, bank, cla
     first, second = (" ".join(project.command("log", name).stdout.split()) for name in ("c1", "c2"))
     assert "owner billing; to be settled by 20" in first and "its source said, asked by this call's own hook:" in first
     assert "refused by truecall before it ran: its operation was begun by call c1, and is verified" in second
-    assert "not asked for again in this session" in second and "nothing more about it" not in second
+    assert "not tried again in this session" in second and "no further attempt" not in second
     spans = json.loads(project.command("export", "--format", "otel-json").stdout)
     (span, _) = spans["resourceSpans"][0]["scopeSpans"][0]["spans"]
     told = {each["name"]: json.dumps(each["attributes"]) for each in span["events"]}
@@ -698,7 +698,7 @@ def test_log_and_report_tell_of_operations_in_a_persons_words(project, bank, cla
     with open(os.path.join(project.root, "r.html"), encoding="utf-8") as file:
         page = " ".join(re.sub("<[^>]*>", " ", file.read()).split())
     assert "its operation was begun by call c1, and is verified" in page and "it was not made" in page
-    assert "not put right" not in page
+    assert "not resolved" not in page
 
 
 def test_what_is_accepted_alone_is_not_called_background_work(project, bank, claude):
@@ -706,7 +706,7 @@ def test_what_is_accepted_alone_is_not_called_background_work(project, bank, cla
     claude.asks()
     bank.does(status="pending")
     claude.ends()
-    assert claude.stop().text.startswith("NOT FINISHED: what 1 call of this turn began is not finished.")
+    assert claude.stop().text.startswith("NOT FINISHED: the operation of 1 call in this turn is not finished.")
 
 
 def test_a_second_effect_later_is_a_duplicate(project, bank, claude):
@@ -818,7 +818,7 @@ def test_without_a_ledger_nobody_knows_whether_it_was_begun(project, bank, claud
     with open(os.path.join(project.state, "ledger.db"), "wb") as file:
         file.write(b"no database, and long enough to be read as one" * 100)
     first = claude.asks()
-    assert "cannot be told, since truecall's ledger cannot be used" in refusal(first) and "duplicates" in str(first.out)
+    assert "truecall cannot use its ledger" in refusal(first) and "duplicates" in str(first.out)
     project.trust(CONTRACT.replace("PORT", str(bank.port)).replace("owner: billing", "duplicates: report"))
     assert claude.asks("c1", order="o7").form != "deny"
     project.trust(CONTRACT.replace("PORT", str(bank.port)))
@@ -962,7 +962,7 @@ def test_created_and_not_a_member_is_partial(project, bank):
     assert whole in " ".join(project.command("log", "c2").stdout.split())
     held = agent.stop()
     assert held.json["decision"] == "block" and whole in held.json["reason"]
-    assert "who owns what remains" in held.json["reason"]
+    assert "who owns the rest" in held.json["reason"]
     assert agent.stop().form in ("notice", "silent")
     bank.done["o2"] = [bank.does("o2", op="create")]
     agent.asks("c3", order="o2", tool="mcp__team__create")
@@ -1125,7 +1125,7 @@ def test_a_ledger_that_was_deleted_takes_no_intent_with_it(project, bank, agent,
         assert silent(later.asks("d1"))
         return
     told = refusal(later.asks("d1", key="k-2"))
-    assert "call c1" in told and ("has done already" if says else "is not known") in told
+    assert "call c1" in told and ("is done already" if says else "is not known") in told
     assert silent(later.asks("d2", key="k-1"))
     assert [each.call for each in every(project)[0].attempts] == ["c1", "d2"]
 
@@ -1160,7 +1160,7 @@ def test_a_call_of_which_nobody_can_tell_what_it_began_is_in_the_way(project, ba
     later = Agent(project, session="s2")
     for _ in range(2):
         told = refusal(later.asks("d1", args={"token": "t2"}))
-        assert "may do again what call c1" in told and "truecall reconcile --give-up c1" in told
+        assert "may repeat call c1" in told and "truecall reconcile --give-up c1" in told
     assert reconcile(project, "--give-up", "c1").returncode == 0
     assert silent(later.asks("d2", args={"token": "t2"}))
 
@@ -1252,16 +1252,16 @@ def test_watching_goes_on_until_all_is_settled(project, bank, claude):
 
 
 def test_a_person_can_give_an_operation_up(project, bank, claude):
-    """What was never made can be begun again, once a person says so."""
+    """What was never made can be started again, once a person says so."""
     claude.asks()
     assert "NOT RUN" in refusal(claude.asks("c2"))
     assert reconcile(project, "--give-up", "nothing-like-it").returncode == 2
-    assert "can be begun again" in reconcile(project, "--give-up", "c1").stdout
+    assert "can be started again" in reconcile(project, "--give-up", "c1").stdout
     assert silent(claude.asks("c3"))
 
 
 @pytest.mark.parametrize(("says", "words"), [
-    ("pending", "or cancel it at its source"), ("completed", "nothing needs to be made again"),
+    ("pending", "or cancel it at its source"), ("completed", "nothing; if it should not"),
 ])  # fmt: skip
 def test_what_its_source_says_is_begun_is_not_given_up(project, bank, claude, says, words):
     """The source is asked first: what it says is accepted or done stays, with what to do, and the call is not let
@@ -1286,7 +1286,7 @@ def test_a_source_that_cannot_be_asked_keeps_nothing(project, bank, claude, brok
     else:
         project.trust(CONTRACT.replace("PORT", str(bank.port)).replace("id: charged", "id: another"))
     done = reconcile(project, "--give-up", "c1")
-    assert done.returncode == 0 and "can be begun again" in done.stdout and every(project) == []
+    assert done.returncode == 0 and "can be started again" in done.stdout and every(project) == []
     assert ("503" if broken == "no answer" else "no trusted contract") in done.stdout
     assert os.listdir(os.path.join(project.state, "operations", SESSION)) == []
 
@@ -1360,7 +1360,7 @@ def test_what_was_learnt_is_told_in_the_log(project, bank, claude):
     bank.does()
     claude.ends()
     shown = project.command("log", "c1").stdout
-    assert "meant as charged" in shown and "its source said" in shown and "verified" in shown
+    assert "meant as charged" in shown and "its source told" in shown and "verified" in shown
 
 
 # -- what must not free an operation, and what must not be silent ---------------------------------------------------
@@ -1374,7 +1374,7 @@ def test_numbers_that_are_alike_are_one_operation(project, bank):
     agent.asks()
     bank.does(amount=5)
     assert silent(agent.ends())
-    assert "has done already" in refusal(agent.asks("c2", args={"amount": 5.0}))
+    assert "is done already" in refusal(agent.asks("c2", args={"amount": 5.0}))
     assert silent(agent.asks("c3", args={"amount": 5.5}))
 
 
@@ -1615,7 +1615,7 @@ def test_a_database_with_a_fixed_place_is_one_in_every_project(project, tmp_path
     project.root = str(other)
     project.trust(text, str(other / "truecall.yaml"))
     later = Agent(project, session="s2")
-    assert "has done already" in refusal(later.asks("d1", tool="mcp__shop__ship"))
+    assert "is done already" in refusal(later.asks("d1", tool="mcp__shop__ship"))
 
 
 def test_watching_ends_when_a_person_gives_up(project, bank, claude):

@@ -564,7 +564,7 @@ def test_a_replay_that_is_stopped_leaves_nobody_behind(contracts: Any, tmp_path:
             os.killpg(process.pid, how)  # a terminal sends it to all of them
             out, err = process.communicate(timeout=20)
             assert process.returncode == 130 and not out
-            assert err.strip() == "truecall: stopped; nothing was changed"
+            assert err.strip() == "truecall: stopped. Nothing was changed."
         else:
             process.kill()
             process.wait()
@@ -584,7 +584,7 @@ def test_the_heads_of_corrections_are_all_known() -> None:
     """Whatever a correction begins with is known again in a transcript."""
     with open(os.path.join(ROOT, "truecall_py", "messages", "corrections.py"), encoding="utf-8") as file:
         begins = set(re.findall(r'"(NOT [A-Z]+: )', file.read()))
-    assert begins == set(corrections.HEADS)
+    assert begins == set(corrections.HEADLINES)
 
 
 def test_what_a_process_of_the_pool_needs_can_be_sent_to_it(contracts: Any) -> None:

@@ -130,7 +130,7 @@ def test_batches_are_whole_documents(told: Any) -> None:
     lines = export(told, "--format", "otel-json", "--batch", "5").splitlines()
     assert [len(spans(parsed(line))) for line in lines] == [5, 5, 2]
     assert export(told, "--format", "otel-json").count("\n") == 1
-    assert "--batch is for otel-json" in export(told, "--batch", "5", code=2)
+    assert "--batch works only with --format otel-json" in export(told, "--batch", "5", code=2)
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "otel-json"])

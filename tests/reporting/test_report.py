@@ -127,9 +127,9 @@ def test_the_figures_are_those_of_stats(project: Any) -> None:
     assert f"{found['sessions']} sessions, {found['calls']} calls, {found['judged']} of them judged" in text
     assert f"False claims of success {claims['false']} of {claims['judged']}" in text and "44.4%" in text
     assert "next came: same call 1, other route 1, nothing 2" in text
-    assert "1 call refused before running" in text and "1 call that an observing contract would have blocked" in text
+    assert "1 call refused before running" in text and "1 call that a contract in observe mode would have blocked" in text
     assert text.count("How it is counted Counted") == text.count("Left out") == 5
-    assert "Duplicates no operations yet" in text and "Unresolved past the deadline no operations yet" in text
+    assert "Duplicates no operations yet" in text and "Overdue operations no operations yet" in text
     assert [sum(row[name] for row in found["outcomes"]) for name in ("lie", "unverified", "verified")] == [4, 1, 4]
 
 
@@ -137,15 +137,15 @@ def test_every_lie_is_told_with_its_evidence_and_what_followed(project: Any) -> 
     """Expected, found, the order, the next steps, and whether it was put right; nothing was told in observe mode."""
     scene(project.state)
     page = written(project)
-    cards = page.text.partition("the newest session first.")[2].partition("Timeline Sessions")[0]
-    told = cards.split("false claim ")[1:]
+    cards = page.text.partition("newest session first.")[2].partition("Timeline Sessions")[0]
+    told = cards.split("false success ")[1:]
     heads = [each for each in told if "reported success" in each[:80]]
     assert len(heads) == 4 and all("expected a file at /p/notes/a.md" in each for each in heads)
-    assert "found nothing at all." in heads[0] and "nothing more about it in this session" in heads[0] and "not put right" in heads[0]
-    assert "told nothing: the contract only observes" in heads[1]
-    assert "other route" in heads[2] and "put right after 20 s (other route)" in heads[2]
-    assert "told to make the same call again, in place of the tool's output" in heads[3]
-    assert "same call, 8.5 s later: mcp__notes__save_note verified" in heads[3] and "put right after 10 s" in heads[3]
+    assert "found nothing at all." in heads[0] and "no further attempt in this session" in heads[0] and "not resolved" in heads[0]
+    assert "order nothing, in observe mode" in heads[1]
+    assert "other route" in heads[2] and "resolved after 20 s (other route)" in heads[2]
+    assert "order to make the same call again, instead of the tool's output" in heads[3]
+    assert "same call, 8.5 s later: mcp__notes__save_note verified" in heads[3] and "resolved after 10 s" in heads[3]
 
 
 def test_the_timeline_tells_of_each_state(project: Any) -> None:
@@ -160,10 +160,10 @@ def test_the_timeline_tells_of_each_state(project: Any) -> None:
     ledger.close()
     text = written(project).text
     for words in (
-        "waited for the user's permission", "no end was told: it runs, was denied, or the session ended",
-        "ended after 1.5 s, reported success", "judged in 20 ms", "settled by stop: verified", "refused by truecall before it ran",
-        "judged again by stop: refuted", "The agent stopped, and was held once: 1 verdict stood open",
-        "Judged at the stop: tests-passed refuted", "Stops held 1 of 1", "1, with changed title since the one before", f"rests {NOTE}", "instead Write",
+        "waited for the user's permission", "no end was recorded: it is running, was denied, or the session ended",
+        "ended after 1.5 s, reported success", "judged in 20 ms", "resolved by stop: verified", "refused by truecall before it ran",
+        "judged again by stop: refuted", "The agent stopped, and was held once: 1 verdict unresolved",
+        "Judged at the stop: tests-passed refuted", "Stops held 1 of 1", "1; changed title since the previous one", f"paused {NOTE}", "instead Write",
     ):  # fmt: skip
         assert words in text, words
 
@@ -183,9 +183,9 @@ def test_a_session_of_the_real_hook_is_told(project: Any) -> None:
     assert project.hook(stop, event="Stop").json["decision"] == "block"
     text = written(project).text
     for words in (
-        "False claims of success 2 of 3", "Corrections put right 1 of 2", "Stops held 1 of 1", "put right after", "not put right",
-        f"found nothing at {project.root}/notes/b.md", "told to look whether it is there, and only then again, in place of",
-        "attempt 2, with nothing changed since the one before", "The agent stopped, and was held once: 1 verdict stood open",
+        "False successes 2 of 3", "Corrections resolved 1 of 2", "Stops held 1 of 1", "resolved after", "not resolved",
+        f"found nothing at {project.root}/notes/b.md", "order to check whether its effect is there, and repeat it only if not, instead of",
+        "attempt 2; nothing changed since the previous one", "The agent stopped, and was held once: 1 verdict unresolved",
     ):  # fmt: skip
         assert words in text, words
 
@@ -204,9 +204,9 @@ def test_since_and_session_choose(project: Any) -> None:
     text = written(project, "--session", "s2").text
     assert "1 session, 4 calls, 2 of them judged" in text and "Session s1" not in text and "session s2" in text
     assert "2 sessions, 2 calls, 1 of them judged" in written(project, "--since", "15m").text
-    assert "No call was told of." in written(project, "--since", "1s").text
+    assert "No call was recorded." in written(project, "--since", "1s").text
     done = project.command("report", "--session", "nobody")
-    assert done.returncode == 2 and "knows no session 'nobody'" in done.stderr
+    assert done.returncode == 2 and "has no session 'nobody'" in done.stderr
 
 
 def test_what_followed_is_followed_to_its_end(tmp_path: Any) -> None:
@@ -424,7 +424,7 @@ def test_a_large_ledger_makes_a_page_of_bounded_size(project: Any) -> None:
     shown = sum(1 for _, attributes in page.tags if re.fullmatch(r"c\d+", attributes.get("id") or ""))
     assert shown == account.CALLS
     assert "older sessions with" in page.text and "truecall report --session S" in page.text
-    assert "older false claims left out here: truecall log --outcome lie --limit 122" in page.text
+    assert "older false successes. To list them: truecall log --outcome lie --limit 122" in page.text
     alone = written(project, "--session", "s0")
     shown = sum(1 for _, attributes in alone.tags if re.fullmatch(r"c\d+", attributes.get("id") or ""))
     assert shown == account.OF_SESSION and "250 calls left out here (verified ones and ones without a contract)" in alone.text
@@ -436,7 +436,7 @@ def test_a_large_ledger_makes_a_page_of_bounded_size(project: Any) -> None:
 def test_the_document_names_the_limits_as_they_are() -> None:
     """What docs/reference/report.md says of large ledgers is what the program does."""
     text = " ".join(read(ROOT, "docs", "reference", "report.md").split())
-    assert f"at most {account.CALLS} calls, {account.OF_SESSION} of one session and {account.LIES} false claims" in text
+    assert f"at most {account.CALLS} calls, {account.OF_SESSION} of one session and {account.LIES} false successes" in text
 
 
 # -- where it is written ---------------------------------------------------------------------------------------
@@ -481,7 +481,7 @@ def test_an_old_report_is_known_by_its_beginning(project: Any) -> None:
 def test_without_a_ledger_there_is_a_sentence_and_no_page(project: Any) -> None:
     """As in the other commands; a damaged ledger is said to be, with exit code 3, and leaves the last page as it was."""
     done = project.command("report")
-    assert done.returncode == 0 and "nothing is in the ledger yet" in done.stderr and not done.stdout
+    assert done.returncode == 0 and "the ledger is empty" in done.stderr and not done.stdout
     assert os.listdir(project.root) == [] and not os.path.exists(project.state)
     scene(project.state)
     assert project.command("report").returncode == 0
@@ -497,4 +497,4 @@ def test_an_empty_ledger_makes_a_page_that_says_so(project: Any) -> None:
     """A ledger without a call, as after `prune`, is no error."""
     Ledger(project.state).close()
     text = written(project).text
-    assert "Nothing was told of yet" in text and "no claims yet" in text and "No call was told of." in text
+    assert "No call was recorded yet" in text and "no claims yet" in text and "No call was recorded." in text

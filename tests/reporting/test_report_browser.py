@@ -104,7 +104,7 @@ def test_the_heads_of_a_small_table_are_whole_on_a_phone(project: Any, page: Pag
     page.size(360, phone=True)
     page.open(report(project))
     heads = "[...document.querySelectorAll('.plots figure:first-child thead th')].map(each => each.textContent)"
-    assert page.value(heads) == ["tool", "false claim", "could not verify"]
+    assert page.value(heads) == ["tool", "false success", "unverified"]
     hidden = "[...document.querySelectorAll('.wide')].filter(each => each.scrollWidth > each.clientWidth).length"
     assert page.value(hidden) == 0
 

@@ -68,7 +68,7 @@ def test_what_the_tool_said_itself_is_no_false_claim(project: Any) -> None:
     found = stats(project)
     assert found["claims"] == {"judged": 0, "false": 0, "not_told": 0, "rate": None}
     assert sum(found["after"].values()) == 1
-    assert "no claim of success was judged yet" in project.command("stats").stdout
+    assert "no call that reported success was judged yet" in project.command("stats").stdout
 
 
 def test_the_text_fits_a_terminal(project: Any) -> None:
@@ -81,7 +81,7 @@ def test_the_text_fits_a_terminal(project: Any) -> None:
     ledger.close()
     out = project.command("stats").stdout
     assert all(len(line) <= 80 for line in out.splitlines()) and "\x1b" not in out
-    assert "claims of success" in out and "more: --json has them all" in out
+    assert "claims of success" in out and "more: --json shows them all" in out
 
 
 def view(state: str, session: str = "s") -> list[calls.Call]:

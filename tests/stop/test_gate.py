@@ -128,11 +128,11 @@ def test_a_lie_holds_the_agent_once(project, turn):
     project.trust(TWO)
     assert "NOT DONE" in turn.save().text
     text = reason(turn.stop())
-    assert text.startswith("NOT DONE: the effect of 1 call of this turn is not there")
+    assert text.startswith("NOT DONE: the effect of 1 call in this turn is missing")
     assert "mcp__notes__save_note" in text and "call toolu_01" in text and "note-saved (truecall.yaml:3)" in text
     assert "notes/a.md" in text and "Do this now" in text
     again = turn.stop(active=True)
-    assert again.form == "notice" and "stands open" in again.notice and "notes/a.md" in again.notice
+    assert again.form == "notice" and "unresolved" in again.notice and "notes/a.md" in again.notice
     told = events(project, STOP)
     assert [each.data["held"] for each in told] == [True, False]
     assert told[0].data["open"] == [["toolu_01", "note-saved", "refuted"]]
@@ -164,8 +164,8 @@ def test_one_call_that_several_contracts_are_about_is_one(project, turn):
     project.trust(TWO + TWO.partition("contracts:\n")[2].replace("note-saved", "note-kept"))
     turn.save()
     text = reason(turn.stop())
-    assert text.startswith("NOT DONE: the effect of 1 call of this turn is not there")
-    assert "note-saved" in text and "note-kept" in text and text.count("look whether its effect is there") == 1
+    assert text.startswith("NOT DONE: the effect of 1 call in this turn is missing")
+    assert "note-saved" in text and "note-kept" in text and text.count("check whether its effect is there") == 1
     assert "at the stop (1):" in turn.stop(active=True).notice
 
 
@@ -252,7 +252,7 @@ def test_a_turn_that_was_interrupted_is_answered_for_once(project, turn):
     turn.name = "turn-2"
     turn.told(turn.bash("ls"))
     text = reason(turn.stop("All saved."))
-    assert text.startswith("NOT DONE: the effect of 1 call of this session is not there") and "call toolu_01" in text
+    assert text.startswith("NOT DONE: the effect of 1 call in this session is missing") and "call toolu_01" in text
     assert turn.stop(active=True).form == "notice"
     turn.name = "turn-3"
     turn.save("b", write=True)
@@ -368,7 +368,7 @@ def test_a_route_that_rests_is_not_ordered_again(project, turn):
     turn.save("a")
     turn.save("b")
     text = reason(turn.stop())
-    assert "its route rests" in text and "make the same call again" not in text and "tell the user" in text
+    assert "the tool is paused" in text and "make the same call again" not in text and "tell the user" in text
     project.trust(TWO.replace("    post", "    repeat: safe\n    alternatives: [Write]\n    post"))
     turn.name = "turn-2"
     turn.session = "other"
@@ -389,7 +389,7 @@ def test_what_came_later_is_not_overwritten_by_order(project):
     turn.told(turn.bash("printf better > g.txt"))
     project.write("g.txt", "better")
     text = reason(turn.stop())
-    assert "look first what is there now" in text and "make the same call again" not in text
+    assert "first check what is there now" in text and "make the same call again" not in text
 
 
 def test_a_call_that_only_looks_does_not_come_between(project):
@@ -411,8 +411,8 @@ def test_a_call_that_was_not_kept_claims_no_more_than_is_known(project, turn, la
     turn.told(payload)
     project.write("notes/a.md", body)
     text = reason(turn.stop())
-    assert text.startswith("NOT CONFIRMED: the effect of 1 call of this turn was not there when it ended")
-    assert "could not be looked at again" in text and "NOT DONE" not in text
+    assert text.startswith("NOT CONFIRMED: the effect of 1 call in this turn was missing")
+    assert "could not check again" in text and "NOT DONE" not in text
 
 
 GRANTS = """\
@@ -465,8 +465,8 @@ def test_an_edit_that_touched_nothing_holds(project, turn):
     answer = turn.told(payload)
     assert answer.json["decision"] == "block" and "nothing has changed since" in answer.text
     assert "Check by other means" in answer.text
-    assert f"not confirmed: {payload['tool_name']}" in reason(turn.stop())
-    assert "stands open" in turn.stop(active=True).notice
+    assert f"unverified: {payload['tool_name']}" in reason(turn.stop())
+    assert "unresolved" in turn.stop(active=True).notice
     turn.name = "turn-2"
     assert turn.told({**payload, "tool_use_id": "toolu_02", **turn.marks}).json["decision"] == "block"
     again = {**payload, "tool_use_id": "toolu_03", **turn.marks}
@@ -517,7 +517,7 @@ def test_secrets_do_not_stay(project, turn):
     project.trust(TWO + "    store: none\n")
     turn.save("b")
     assert os.listdir(folder) == []
-    assert "could not be looked at again" in reason(turn.stop())
+    assert "could not check again" in reason(turn.stop())
 
 
 # -- what the person is asked ------------------------------------------------------------------------------------
@@ -784,7 +784,7 @@ def test_what_must_hold_at_the_end(project, turn):
     elsewhere = project.folder("elsewhere")
     text = reason(turn.stop(cwd=elsewhere))
     assert "contract built (truecall.yaml:3)" in text and "run make" in text
-    assert "Do this now: bring about what must hold at the end of a turn: built" in text and "claims" not in text
+    assert "Do this now: make true what must hold at the end of a turn: built" in text and "claims" not in text
     project.write("done.txt", "")
     assert silent(turn.stop())
 
@@ -798,7 +798,7 @@ def test_a_person_sees_why_an_agent_was_held(project, turn):
     assert told.returncode == 0 and told.stdout.splitlines()[1] == "held at the stop"
     assert "refuted    built" in told.stdout and "test -e done.txt" in told.stdout
     again = project.command("last", "--again")
-    assert again.returncode == 3 and "when the agent stops next" in again.stdout
+    assert again.returncode == 3 and "at the agent's next stop" in again.stdout
     listed = project.command("log").stdout.splitlines()
     assert "held        at the stop: built" in listed[1] and "Bash" in listed[2]
     assert "held" not in project.command("log", "--tool", "Bash").stdout
@@ -840,7 +840,7 @@ def test_a_claim_that_is_looked_into(project, turn):
     project.trust(AT_STOP + "    claims: [built]\n")
     assert silent(turn.stop("Nothing to do."))
     text = reason(turn.stop("It is built."))
-    assert "done.txt" in text and "make what your last message claims true" in text and "bring about" not in text
+    assert "done.txt" in text and "make what your last message claims true" in text and "make true" not in text
     project.write("done.txt", "")
     assert silent(turn.stop("It is built."))
 

@@ -72,7 +72,7 @@ def ask(state: str, name: str, pipe: int, folder: str) -> None:
         call = f"{name}-{number}" if number % SHARED else f"shared-{number}"
         argv = ["sh", run, "claude-code", "PostToolUse", "--state", state]
         done = subprocess.run(argv, input=payload(folder, call), capture_output=True, env=env, check=False)
-        answered = done.returncode == 0 and b"own program did not end well" not in done.stdout
+        answered = done.returncode == 0 and b"program failed" not in done.stdout
         if answered and b"ledger" not in done.stdout:
             os.write(pipe, f"done {call}\n".encode())
         else:

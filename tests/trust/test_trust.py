@@ -96,9 +96,9 @@ def test_trust_shows_what_it_pins(project):
     lines = done.stdout.splitlines()
     assert lines[0] == project.contract
     assert "own-check: mcp__notes__save_note" in done.stdout and "custom  python: checks/own.py:holds" in done.stdout
-    pinned = next(line for line in lines if line.startswith("  pinned with it:"))
+    pinned = next(line for line in lines if line.startswith("  also pinned:"))
     assert f"{project.root}/checks/own.py" in pinned and "probe.sh" in pinned
-    unpinned = next(line for line in lines if line.startswith("  run, but not pinned:"))
+    unpinned = next(line for line in lines if line.startswith("  run but not pinned:"))
     assert "git" in unpinned and "probe.sh" not in unpinned
     assert lines[-1] == f"trusted: {project.contract}"
 

@@ -203,7 +203,7 @@ def test_a_state_folder_that_cannot_be_written_keeps_no_call_from_being_made(pro
     with open(os.path.join(project.state, "snapshots"), "w"):
         pass
     answer = project.hook(before(project.mcp(harness)), harness, "PreToolUse")
-    assert answer.form == "notice" and "cannot be kept" in answer.notice
+    assert answer.form == "notice" and "cannot write snapshots" in answer.notice
     assert project.hook(before(project.mcp(harness)), harness, "PreToolUse").form == "silent"
 
 

@@ -68,8 +68,9 @@ def guarded(
     bar = judged(select_naming(contracts, call), call, ends, None, Given(verified))
     if not bar.verdicts:
         return Judgement(None)
-    refusal = Correction(guards.refusal(bar.enforced, call, {}), True) if bar.enforced else None
-    return Judgement(call, bar.verdicts, refusal, tuple(guards.observed(each, call) for each in bar.observed))
+    refusal = Correction(guards.render_refusal(bar.enforced, call, {}), True) if bar.enforced else None
+    notices = tuple(guards.render_observe_notice(verdict, call) for verdict in bar.observed)
+    return Judgement(call, bar.verdicts, refusal, notices)
 
 
 def look_before(

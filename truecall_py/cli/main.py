@@ -1,5 +1,5 @@
-"""The command line: a click group whose commands are imported only when they run. The third and last place
-that may catch everything; a bug ends in a report and exit code 3, never in a traceback."""
+"""The command line: a click group that imports a command only when it runs. `run` is one of the three places that
+may catch every exception: a bug ends in a crash report and exit code 3, never in a traceback."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from truecall_py.core.version import __version__
 from truecall_py.hook import crash_report
 
 COMMANDS = {
-    "init": "Begin: a contract file for this project, trusted and registered.",
-    "demo": "See it in five seconds: the lie, the correction, the second try that lands.",
-    "hook": "Answer one hook event of an agent harness (what the settings register).",
-    "verify": "Judge captured payloads by hand.",
-    "explain": "Show how a payload was understood and which contracts apply.",
+    "init": "Set up this project: write a contract file, trust it, register the hook.",
+    "demo": "Watch a false success, its correction and the retry, in five seconds.",
+    "hook": "Answer one hook event of a client (the command that settings register).",
+    "verify": "Judge captured payloads against the current state of the machine.",
+    "explain": "Show how truecall reads a payload and which contracts apply.",
     "lint": "Check contract files.",
-    "test": "Run the examples that contracts carry.",
-    "record": "Turn a captured call into a first contract, by what it changed.",
-    "convert": "Turn the JSON contracts of truecall's ancestor into a contract file.",
+    "test": "Run the examples in contract files.",
+    "record": "Draft a contract from a captured call and what it changed.",
+    "convert": "Convert JSON contracts of truecall's predecessor into a contract file.",
     "schema": "Print the JSON Schema of contract files, for editors.",
-    "trust": "Pin a contract file, so that the hook enforces it.",
+    "trust": "Review and pin a contract file, so that the hook enforces it.",
     "install": "Register the hook with a client.",
-    "uninstall": "Take the hook out of a client's settings.",
-    "doctor": "Prove that the hook works, and say what would keep it from that.",
-    "last": "Why was the agent stopped? The newest refuted call, with its evidence.",
-    "log": "List what the hook was told, or show one call in full.",
-    "reconcile": "Look up what became of operations and calls that stand open.",
-    "stats": "Count false claims, and what agents did after a correction.",
-    "report": "Write a page that shows it all, for people to look at.",
+    "uninstall": "Remove the hook from a client's settings.",
+    "doctor": "Test that the hook works, and report what would stop it.",
+    "last": "Show the newest refuted call or held stop, with its evidence.",
+    "log": "List the recorded calls, or show one in full.",
+    "reconcile": "Check unresolved operations and calls again.",
+    "stats": "Count false successes, and what agents did after a correction.",
+    "report": "Write the ledger as one HTML page.",
     "export": "Write the ledger as OpenTelemetry, JSON lines or CSV.",
-    "replay": "Read past transcripts: which contracts would have applied, and what they say.",
-    "off": "Switch truecall off for a while.",
-    "on": "Switch it on again.",
+    "replay": "Judge the calls of past transcripts.",
+    "off": "Turn truecall off for a while.",
+    "on": "Turn truecall on again.",
 }
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands' names and imports one only to run it."""
+    """A group that lists its commands from COMMANDS and imports one only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -68,7 +68,7 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches
 
             close = get_close_matches(name, COMMANDS, 1)
-            hint = f" Did you mean {close[0]!r}?" if close else " `truecall --help` lists them."
+            hint = f" Did you mean {close[0]!r}?" if close else " To list them: truecall --help"
             raise click.UsageError(f"There is no command {name!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -76,13 +76,13 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, prog_name="truecall", message="%(prog)s %(version)s")
 def group() -> None:
-    """Checks whether a coding agent's tool call really did what it reported, and makes the agent put it right.
+    """Checks whether a coding agent's tool call did what it reported, and makes the agent correct it.
 
-    Exit codes: 0 verified or nothing to say, 1 refuted or findings, 2 wrong usage, 3 could not verify.
+    Exit codes: 0 verified or nothing found, 1 refuted or problems found, 2 wrong usage, 3 unverified.
     """
 
 
-# What the system says where output goes to a disk that takes nothing more.
+# The errors of a disk that takes no more output.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 
 
@@ -102,22 +102,22 @@ def explained(error: TruecallError) -> str:
 
 
 def run(argv: list[str]) -> int:
-    """Runs a command; the exit code the process ends with."""
-    if sys.stdout is None:  # closed by whoever started it, who wants no output
+    """Runs a command and returns the process's exit code."""
+    if sys.stdout is None:  # the caller closed it and wants no output
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
-    for stream in (sys.stdout, sys.stderr):  # a terminal that has not every letter is no reason to fail
+    for stream in (sys.stdout, sys.stderr):  # a terminal without some letters is no reason to fail
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         plain = False if os.environ.get("NO_COLOR") else None  # None: as the terminal is
         code = group.main(argv, prog_name="truecall", standalone_mode=False, color=plain)
-        # Whoever reads our output may have left; what is still in the buffer is then nobody's.
+        # Flushed here, so that a reader that left raises BrokenPipeError inside this block.
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        say("\ntruecall: stopped; nothing was changed")
+        say("\ntruecall: stopped. Nothing was changed.")
         return 130
     except TruecallError as error:
         say(f"truecall: {explained(error)}")
@@ -128,8 +128,8 @@ def run(argv: list[str]) -> int:
     except OSError as error:
         if error.errno not in FULL or error.filename is not None:
             return bug(error)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python complains once more at its end
-        say(f"truecall: the output cannot be written: {error.strerror}\n  -> make room, or send it elsewhere")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # otherwise Python reports the error again on exit
+        say(f"truecall: cannot write the output: {error.strerror}\n  -> free some space, or write it elsewhere")
         return 2
     except Exception as error:
         return bug(error)
@@ -137,8 +137,8 @@ def run(argv: list[str]) -> int:
 
 
 def bug(error: Exception) -> int:
-    """Writes a bug down, without anybody's data, and says where; the exit code of one."""
+    """Writes a crash report without user data and says where it is; returns exit code 3."""
     path = crash_report.write(error, paths.state())
-    where = f"; a report without any of your data is in {path}" if path else ""
-    say(f"truecall: this is a bug of truecall's own ({type(error).__name__}){where}")
+    where = f"\n  -> the crash report holds none of your data: {path}" if path else ""
+    say(f"truecall: this is a bug in truecall ({type(error).__name__}){where}")
     return 3

@@ -1,4 +1,4 @@
-"""Captured payloads for `verify` and `explain`: found, read, and each given its name. Judges nothing."""
+"""Captured payloads for `verify`, `explain` and `record`: finds and reads them. Judges nothing."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 def found(names: Iterable[str]) -> list[str]:
-    """Every payload named: a file is itself, a folder all *.json files below it, `-` standard input.
-    Raises UsageError for a name that is not there."""
+    """The payloads to read: files and `-` as named, and all *.json files below a folder. Raises UsageError."""
     every: list[str] = []
     for name in names:
         if name == "-" or os.path.isfile(name):
@@ -30,36 +29,36 @@ def found(names: Iterable[str]) -> list[str]:
             below = [os.path.join(folder, each) for folder, _, files in os.walk(name) for each in files]
             every += sorted(each for each in below if each.endswith(".json"))
         else:
-            raise UsageError("there is no such payload", name, "name a file, a folder of *.json files, or -")
+            raise UsageError("there is no such payload", name, "give a file, a folder of *.json files, or -")
     if not every:
-        raise UsageError("no payload was found", ", ".join(names), "a folder is searched for *.json files")
+        raise UsageError("there is no payload in", ", ".join(names), "give a folder that has *.json files")
     return every
 
 
 def read(name: str, what: str = "payload") -> bytes:
-    """The bytes of one payload, or of `what` else a command takes. Raises UsageError."""
+    """The bytes of a file, or of standard input for `-`; `what` names it in an error. Raises UsageError."""
     try:
         if name == "-":
             return sys.stdin.buffer.read()
         with open(name, "rb") as file:
             return file.read()
     except OSError as error:
-        raise UsageError(f"the {what} cannot be read: {error.strerror}", name, "name a file, or -") from None
+        raise UsageError(f"cannot read the {what}: {error.strerror}", name, "give a file, or -") from None
 
 
 def call(name: str, harness: str | None) -> ToolCall | None:
-    """The call that a payload tells of, or announces. Raises PayloadError that names the file."""
+    """The finished or announced call of a payload. Raises PayloadError with the file's name."""
     try:
         data = read(name)
         return call_of(data, harness) or announced_of(data, harness)
     except PayloadError as error:
-        do = error.do or "a payload is what a harness writes to a hook's standard input: one JSON object a file"
+        do = error.do or "give what a client writes to a hook's standard input: one JSON object per file"
         raise PayloadError(error.what, error.where or name, do) from None
 
 
 def sources(given: str | None) -> list[Source]:
-    """The contract files that count: the given one, or every truecall.yaml from here upward and the person's
-    own. Raises ContractError and UsageError."""
+    """The given contract file, or every truecall.yaml from here upward and the user's own. Raises ContractError and
+    UsageError."""
     if given:
         path = os.path.join(given, FILE_NAME) if os.path.isdir(given) else given
         return [source(path)]
@@ -76,8 +75,8 @@ def sources(given: str | None) -> list[Source]:
         every.append(source(paths.user_file()))
     if not every:
         raise UsageError(
-            f"no {FILE_NAME} here or in any folder above",
+            f"there is no {FILE_NAME} here or in a folder above",
             os.getcwd(),
-            "name a contract file with --contracts PATH; truecall init writes a first one",
+            "give one with --contracts PATH, or create one with: truecall init",
         )
     return every

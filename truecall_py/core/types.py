@@ -79,7 +79,7 @@ STOPS = ("Stop", "SubagentStop")
 
 SUCCESS, FAILURE, UNKNOWN = "success", "failure", "unknown"
 
-LANDED, HONEST_FAILURE, LIE, NOT_LANDED = "landed", "honest failure", "lie", "not landed"
+LANDED, REPORTED_FAILURE, FALSE_SUCCESS, NOT_LANDED = "landed", "honest failure", "lie", "not landed"
 
 
 @record(frozen=True)

@@ -13,7 +13,7 @@ from truecall_py.core import paths as places
 from truecall_py.core.errors import TruecallError
 from truecall_py.doctor import registrations
 from truecall_py.doctor.registrations import ERROR, OK, WARNING, Finding
-from truecall_py.messages.corrections import shell_word
+from truecall_py.messages.corrections import quote_shell_word
 from truecall_py.setup import codex_trust, plan
 from truecall_py.setup.file_changes import look
 from truecall_py.setup.plan import PROJECT, USER
@@ -74,7 +74,7 @@ def unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Fin
 
 
 def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
-    path, do = source.path, f"truecall trust {shell_word(source.path)}"
+    path, do = source.path, f"truecall trust {quote_shell_word(source.path)}"
     if source.status == UNTRUSTED:
         why = source.why or "has not been trusted by a person yet"
         yield Finding(ERROR, GROUP, f"it {why}: every call is answered with not confirmed", path, do)
@@ -89,7 +89,7 @@ def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
         number = f"{len(contracts)} contract{'' if len(contracts) == 1 else 's'}"
         yield Finding(OK, GROUP, f"trusted and unchanged, {number}", path)
     else:
-        undo = f"{do}, or truecall trust --revoke {shell_word(path)}" if source.status == DELETED else do
+        undo = f"{do}, or truecall trust --revoke {quote_shell_word(path)}" if source.status == DELETED else do
         yield Finding(WARNING, GROUP, f"it {source.why}" if source.why else WORDS[source.status], path, undo)
         yield from errors(path) if source.status == CHANGED else ()
     for contract in contracts:
@@ -126,9 +126,9 @@ def misnamed(folder: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
         for name in names:
             if name != FILE_NAME and name.lower() in nearly:
                 path = os.path.join(here, name)
-                target = shell_word(os.path.join(here, FILE_NAME))
+                target = quote_shell_word(os.path.join(here, FILE_NAME))
                 yield Finding(WARNING, GROUP, "it is not read: the name is another", path,
-                              f"mv {shell_word(path)} {target}")  # fmt: skip
+                              f"mv {quote_shell_word(path)} {target}")  # fmt: skip
         if here == os.path.dirname(here):
             return
         here = os.path.dirname(here)

@@ -148,7 +148,7 @@ def class_of(found: Verdict) -> str:
     is_transient = getattr(load_check(first.check), "is_transient", None) if first and first.check in NAMES else None
     if is_transient and is_transient(first):
         return retry_budgets.TRANSIENT
-    return retry_budgets.kind_of(found, FAILURE, "")
+    return retry_budgets.classify_failure(found, FAILURE, "")
 
 
 def trouble(found: Outcome) -> str:
@@ -225,7 +225,7 @@ def barrier(
     call, inner = calls
     contracts, lost = named(found, call, state)
     if lost:
-        reply: Reply = harness.refuse(call.event, guard_words.unasked(lost), notices)
+        reply: Reply = harness.refuse(call.event, guard_words.render_unasked(lost), notices)
         return reply, notices
     granted = None
     if recorder is not None:
@@ -236,18 +236,18 @@ def barrier(
     if inner is not call:
         more = judged(named(found, inner, state)[0], inner, ends, session, granted)
         bar = Bar(call, (*bar.verdicts, *more.verdicts), bar.asking | more.asking)
-    notices += tuple(guard_words.observed(each, call) for each in bar.observed)
+    notices += tuple(guard_words.render_observe_notice(each, call) for each in bar.observed)
     if recorder is not None:
         recorder.note_guards(bar.observed, bar.met)
     if not bar.enforced:
         return None, notices
     trials = trials_of(recorder, bar.enforced)
-    text = guard_words.refusal(bar.enforced, call, trials)
+    text = guard_words.render_refusal(bar.enforced, call, trials)
     if bar.asks and hasattr(harness, "ask"):
         reply = harness.ask(call.event, text, notices)
         return reply, notices
     if recorder is not None:
-        orders = {id(each): guard_words.order_of(each, trials.get(id(each))) for each in bar.enforced}
+        orders = {id(each): guard_words.choose_order(each, trials.get(id(each))) for each in bar.enforced}
         recorder.record_refusal(bar.enforced, trials, orders)
         notices += recorder.take_complaint()
     reply = harness.refuse(call.event, text, notices)
@@ -313,4 +313,4 @@ def helped(found: Sequence[Source], call: ToolCall, ends: float, session: str) -
     bar = judged(contracts, unanswered(call, call.event), ends, session, None, (STRUCTURE, LOGIC))
     kinds = (retry_budgets.SCHEMA, retry_budgets.MISSING)
     wrong = [each for each in bar.enforced if each.state == REFUTED and each.kind in kinds]
-    return Told(guard_words.after_refusal(wrong, call), False) if wrong else None
+    return Told(guard_words.render_client_refusal(wrong, call), False) if wrong else None

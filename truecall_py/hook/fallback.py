@@ -19,7 +19,7 @@ def answer(options: Options, why: str, do: str = "", harness: ModuleType | None 
     """The answer where nothing could be judged: in the dialect of the harness that is known, else in the one
     that most understand."""
     from truecall_py.clients import NAMES, module
-    from truecall_py.messages.failures import unreadable
+    from truecall_py.messages.failures import render_unjudged
 
     if options.stop is not None:
         return at_stop(module(options.stop.harness), options.stop.event, options.stop.active, why)
@@ -27,11 +27,11 @@ def answer(options: Options, why: str, do: str = "", harness: ModuleType | None 
     if options.active is not None and hasattr(harness, "hold"):
         return at_stop(harness, options.event, options.active, why)
     if options.event == getattr(harness, "BEFORE", "") and guarded_anyway(harness, options):
-        from truecall_py.messages.guards import unasked
+        from truecall_py.messages.guards import render_unasked
 
-        refusal: Reply = harness.refuse(options.event, unasked(why, do), ())
+        refusal: Reply = harness.refuse(options.event, render_unasked(why, do), ())
         return refusal
-    text = unreadable(why, do)
+    text = render_unjudged(why, do)
     if options.event in harness.KNOWN:  # one that is not about a finished call: the person is told
         told: Reply = harness.render(options.event, None, None, (text,))
         return told
@@ -58,8 +58,8 @@ def guarded_anyway(harness: ModuleType, options: Options) -> bool:
 
 def at_stop(harness: ModuleType, event: str, active: bool, why: str) -> Reply:
     """The same for an agent that wants to stop: it is held once, to tell the person."""
-    from truecall_py.messages.stop import cannot_say, unknown
+    from truecall_py.messages.stop import render_unverified_notice, render_unverified_turn
 
-    text = "" if active else cannot_say(why, ())
-    reply: Reply = harness.hold(event, text, (unknown(why),))
+    text = "" if active else render_unverified_turn(why, ())
+    reply: Reply = harness.hold(event, text, (render_unverified_notice(why),))
     return reply

@@ -72,9 +72,9 @@ def judged(
             corrections += told_of(harness, call, found, state, session, ends, options.transcript)
     correction = corrections[0]
     if len(corrections) > 1:
-        from truecall_py.messages.corrections import joined
+        from truecall_py.messages.corrections import join_corrections
 
-        correction = joined(corrections)
+        correction = join_corrections(corrections)
     return answer(harness, event, every[0], correction, notices)
 
 
@@ -110,9 +110,9 @@ def asked(
     rest = None if recorder is None else recorder.record_request(every, unseen)
     why = ""
     if rest is not None:
-        from truecall_py.messages.corrections import resting
+        from truecall_py.messages.corrections import render_cooldown
 
-        why = resting(rest, call)
+        why = render_cooldown(rest, call)
     elif call.session and any("receipt" in each.plain for each in contracts):
         from truecall_py.operations.duplicate_guard import begun_before
 
@@ -176,9 +176,9 @@ def noted(harness: ModuleType, event: str, payload: dict[str, Any], options: Opt
     last = client_events.batch(state, payload)
     if last is None:
         return None
-    from truecall_py.messages.corrections import loop_ended
+    from truecall_py.messages.corrections import render_loop_end_notice
 
-    return Correction(loop_ended(last.tool), False, True)
+    return Correction(render_loop_end_notice(last.tool), False, True)
 
 
 def judged_by(
@@ -197,7 +197,7 @@ def judged_by(
             continue
         if source.status == store.UNTRUSTED:
             if not call.kinds <= LOOKING:
-                from truecall_py.messages.failures import untrusted as words
+                from truecall_py.messages.failures import render_untrusted as words
 
                 untrusted.append(words(source.path, source.why))
         else:
@@ -231,9 +231,9 @@ def judged_by(
         correction = with_progress(correction, recorder, found, recorder.call)
     notices += () if recorder is None else recorder.take_complaint()
     if untrusted:
-        from truecall_py.messages.corrections import with_untrusted
+        from truecall_py.messages.corrections import append_untrusted
 
-        correction = with_untrusted(correction, untrusted)
+        correction = append_untrusted(correction, untrusted)
     return correction, notices
 
 

@@ -128,7 +128,7 @@ def registration(given: str, seen: str) -> tuple[str, ...]:
     if not given or given == seen:
         return ()
     from truecall_py.clients import module
-    from truecall_py.messages.failures import disagreement
+    from truecall_py.messages.failures import render_client_mismatch
 
     module(given)
-    return (disagreement(given, seen),)
+    return (render_client_mismatch(given, seen),)

@@ -14,12 +14,12 @@ from truecall_py.core.types import (  # fmt: skip
     ABSENT,
     DUPLICATE,
     FAILURE,
-    HONEST_FAILURE,
+    FALSE_SUCCESS,
     LANDED,
-    LIE,
     NOT_LANDED,
     OLD,
     REFUTED,
+    REPORTED_FAILURE,
     SUCCESS,
     UNKNOWN,
     UNVERIFIED,
@@ -224,7 +224,7 @@ def classify_claim(state: str, said: str, outcomes: Sequence[Outcome] = ()) -> s
     wrong = [outcome.receipt or {} for outcome in outcomes if outcome.state == REFUTED]
     if wrong and all(receipt.get("state") == DUPLICATE for receipt in wrong):
         return DUPLICATE
-    return {SUCCESS: LIE, FAILURE: HONEST_FAILURE}.get(said, NOT_LANDED)
+    return {SUCCESS: FALSE_SUCCESS, FAILURE: REPORTED_FAILURE}.get(said, NOT_LANDED)
 
 
 def make_verdict(

@@ -156,25 +156,25 @@ def conclude(
             recorder.record_end(verdicts, {}, call.reported, {})
         return Judgement(call, tuple(verdicts), None, notices)
     from truecall_py.contracts.facts import reported, text
-    from truecall_py.policy.orders import DONE_ALREADY, LANDED_ANYWAY, OBSERVE, SILENT, deliver
+    from truecall_py.policy.orders import ALREADY_DONE, OBSERVE, SILENT, SUCCEEDED_ANYWAY, deliver
     from truecall_py.world.world import World
 
     said = reported(call, World())
     trials = {} if recorder is None else recorder.read_trials(verdicts, said, text(call) or "")
     delivered = [(verdict, deliver(verdict, call, said, trials.get(at))) for at, verdict in enumerate(verdicts)]
     if any(verdict.state == REFUTED for verdict in verdicts):  # then "it did land" would be half the truth
-        delivered = [pair for pair in delivered if pair[1].order not in (LANDED_ANYWAY, DONE_ALREADY)]
+        delivered = [pair for pair in delivered if pair[1].order not in (SUCCEEDED_ANYWAY, ALREADY_DONE)]
     if recorder is not None:
         told_as = {id(verdict): (delivery.order, delivery.form) for verdict, delivery in delivered}
         forms = {at: told_as.get(id(verdict), ("", SILENT)) for at, verdict in enumerate(verdicts)}
         recorder.record_end(verdicts, trials, said, forms)
     if all(delivery.form == SILENT for _, delivery in delivered):
         return Judgement(call, tuple(verdicts), None, notices)
-    from truecall_py.messages.corrections import correction, handed_over, observed
+    from truecall_py.messages.corrections import build_correction, render_hand_over_notice, render_observe_notice
 
-    notes = tuple(observed(verdict, call) for verdict, delivery in delivered if delivery.form == OBSERVE)
+    notes = tuple(render_observe_notice(verdict, call) for verdict, delivery in delivered if delivery.form == OBSERVE)
     by_verdict = {id(verdict): trials[at] for at, verdict in enumerate(verdicts) if at in trials}
-    sent = correction(delivered, call, said, by_verdict, recorder is not None and recorder.ends)
+    sent = build_correction(delivered, call, said, by_verdict, recorder is not None and recorder.ends)
     if sent is not None and sent.ends:
-        notes += (handed_over(call),)
+        notes += (render_hand_over_notice(call),)
     return Judgement(call, tuple(verdicts), sent, notices + notes)

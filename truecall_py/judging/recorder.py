@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py.core.types import ABSENT, LIE, REFUTED, VERIFIED, ToolCall
+from truecall_py.core.types import ABSENT, FALSE_SUCCESS, REFUTED, VERIFIED, ToolCall
 from truecall_py.ledger.events import (
     RESTS,
     TOLD,
@@ -240,7 +240,7 @@ class Recorder:
             self.trouble = error
             miss(self.state, self.call, bool({*self.stops.values()} - {False}) or state not in ("", VERIFIED))
             return
-        if new[0] and any(row.get("outcome") == LIE and row.get("route") for row in rows):
+        if new[0] and any(row.get("outcome") == FALSE_SUCCESS and row.get("route") for row in rows):
             mark_cooldowns(self.state)
 
     def update_open(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -311,8 +311,8 @@ def open_recorder(
 def describe_trouble(state: str, call: ToolCall, error: LedgerError) -> tuple[str, ...]:
     """The notice of a ledger that cannot be used, once a session."""
     from truecall_py.ledger.notices_shown import told_before
-    from truecall_py.messages.failures import forgetful, lost_memory
+    from truecall_py.messages.failures import render_ledger_notice, render_lost_ledger_notice
 
     if isinstance(error, LedgerLost):
-        return () if told_before(state, call.session, call.turn, "lost") else (lost_memory(error.what),)
-    return () if told_before(state, call.session, "ledger", "forgetful") else (forgetful(error.what),)
+        return () if told_before(state, call.session, call.turn, "lost") else (render_lost_ledger_notice(error.what),)
+    return () if told_before(state, call.session, "ledger", "forgetful") else (render_ledger_notice(error.what),)

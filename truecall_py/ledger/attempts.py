@@ -9,7 +9,7 @@ a new one.
 from __future__ import annotations
 
 from truecall_py.core.record import record
-from truecall_py.core.types import FAILURE, HONEST_FAILURE, LANDED, LIE, REFUTED, SUCCESS, VERIFIED
+from truecall_py.core.types import FAILURE, FALSE_SUCCESS, LANDED, REFUTED, REPORTED_FAILURE, SUCCESS, VERIFIED
 from truecall_py.ledger.events import (
     EDITED,
     NOISE,
@@ -77,7 +77,7 @@ class Try:
     def counts(self) -> bool:
         """Whether it is of those that a session may have; a failure that said so itself only if it was a repeat."""
         first = int(self.data.get("attempt") or 1) == 1
-        return self.refused or any(not first or row.get("outcome") != HONEST_FAILURE for row in self.wrong)
+        return self.refused or any(not first or row.get("outcome") != REPORTED_FAILURE for row in self.wrong)
 
 
 def tries(events: Sequence[Event]) -> list[Try]:
@@ -117,7 +117,7 @@ def grouped(same: Sequence[Try], batches: Sequence[int]) -> list[list[Try]]:
 def one_batch(one: Try, other: Try, batches: Sequence[int]) -> bool:
     """Whether two calls that ran one after the other were made in one breath. Batches are told of since the first lie
     for which a route may rest, so nothing is known of the time before."""
-    told = one.refused or any(row.get("outcome") == LIE and row.get("route") for row in one.rows)
+    told = one.refused or any(row.get("outcome") == FALSE_SUCCESS and row.get("route") for row in one.rows)
     between = any(one.ended < place < other.ended for place in batches)
     return bool(batches) and told and not between and (one.turn, one.agent) == (other.turn, other.agent)
 
@@ -128,14 +128,14 @@ def trial(history: SessionHistory, call: ToolCall, verdict: Verdict, said: str, 
     past, mine = tries(events), history.identity(call)
     asked = next((each.id for each in events if each.event == REQUESTED and each.call == call.call_id), NOW)
     batches = [each.id for each in events if each.event == BATCH]
-    kind = retry_budgets.kind_of(verdict, said, text)
+    kind = retry_budgets.classify_failure(verdict, said, text)
     series = grouped([*of(past, mine), Try(asked, NOW, turn_of(call), call.agent)], batches)
     counted, edited = standing_tries(series, past, kind, verdict)
     attempt = len(counted) + 1
-    recent = [row["outcome"] for each in past for row in each.rows if row.get("outcome") in (LANDED, LIE)]
-    honest = verdict.outcome == HONEST_FAILURE and attempt == 1
-    allowed = retry_budgets.retries(kind, recent, history.policy)
-    most = int(history.policy.get("session", retry_budgets.SESSION))
+    recent = [row["outcome"] for each in past for row in each.rows if row.get("outcome") in (LANDED, FALSE_SUCCESS)]
+    honest = verdict.outcome == REPORTED_FAILURE and attempt == 1
+    allowed = retry_budgets.count_retries(kind, recent, history.policy)
+    most = int(history.policy.get("session", retry_budgets.SESSION_LIMIT))
     budget = Budget(kind, attempt, allowed, spent(past, events, batches) + (not honest), most)
     earlier = [each for each in past if each not in series[-1] and each.failed and concerns(each, verdict, mine)]
     return Trial(budget, changed(call, mine, earlier, edited), earlier_lines(counted, earlier))
@@ -145,7 +145,8 @@ def used_up(history: SessionHistory, call: ToolCall, more: int = 0) -> bool:
     """Whether the session has spent all its attempts before this call, and so many `more`. Raises LedgerError."""
     events = history.before(call)
     batches = [each.id for each in events if each.event == BATCH]
-    return spent(tries(events), events, batches) + more >= int(history.policy.get("session", retry_budgets.SESSION))
+    most = int(history.policy.get("session", retry_budgets.SESSION_LIMIT))
+    return spent(tries(events), events, batches) + more >= most
 
 
 def of(past: Sequence[Try], identity: str) -> list[Try]:

@@ -6,7 +6,7 @@ A tick is one batch of calls. Where the client tells of none, it is a group of c
 
 from __future__ import annotations
 
-from truecall_py.core.types import LANDED, LIE
+from truecall_py.core.types import FALSE_SUCCESS, LANDED
 from truecall_py.ledger.events import Rest, contract_route, current
 from truecall_py.ledger.store import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
 
@@ -38,7 +38,7 @@ def resting(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[str, Res
             if row.get("outcome") == LANDED:
                 lies[route] = 0
                 found.pop(route, None)
-            if row.get("outcome") != LIE or route in counted:
+            if row.get("outcome") != FALSE_SUCCESS or route in counted:
                 continue
             counted.add(route)
             twin = last.get((route, call.identity), -1) > asked.get(call.call, index)  # they ran side by side

@@ -33,14 +33,14 @@ def mark(state: str, session: str, path: str, status: str) -> str:
 
 def changed(source: Source, session: str, state: str) -> tuple[str, ...]:
     """The notice of a contract file that is not as it was trusted, once a session."""
-    from truecall_py.messages.failures import changed_notice
+    from truecall_py.messages.failures import render_changed_notice
 
     told = told_before(state, session, source.path, source.status)
-    return () if told else (changed_notice(source.path, source.status, source.why),)
+    return () if told else (render_changed_notice(source.path, source.status, source.why),)
 
 
 def unkept(state: str, session: str) -> tuple[str, ...]:
     """The notice of a look before a call that could not be kept, once a session."""
-    from truecall_py.messages.failures import unseen
+    from truecall_py.messages.failures import render_snapshot_notice
 
-    return () if told_before(state, session, "snapshots", "forgetful") else (unseen(state),)
+    return () if told_before(state, session, "snapshots", "forgetful") else (render_snapshot_notice(state),)

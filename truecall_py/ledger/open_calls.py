@@ -8,7 +8,7 @@ not what a contract in observe mode says, not a doubt that is the contract's, th
 from __future__ import annotations
 
 from truecall_py.core.record import record
-from truecall_py.core.types import HONEST_FAILURE, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.core.types import REFUTED, REPORTED_FAILURE, UNVERIFIED, VERIFIED
 from truecall_py.ledger.events import PENDING, contract_of
 from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
 
@@ -127,7 +127,7 @@ def overtaken(event: Event, events: Sequence[Event]) -> bool:
 def opened(row: Mapping[str, Any]) -> str:
     """As what a verdict stands open; "" where it does not."""
     state = str(row.get("state", ""))
-    if row.get("mode") == "observe" or row.get("outcome") == HONEST_FAILURE:
+    if row.get("mode") == "observe" or row.get("outcome") == REPORTED_FAILURE:
         return ""
     if state in (REFUTED, PENDING):
         return state

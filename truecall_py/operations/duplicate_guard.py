@@ -59,8 +59,8 @@ def begun_before(
 ) -> str:  # fmt: skip
     """Why a call may not be made, in words; "" where it may. What it means to do is noted; `transcript` is the
     session's, which may say that an earlier call was never made; `memory` is None where the ledger cannot be used."""
-    from truecall_py.messages.operations import begun_before as words
-    from truecall_py.messages.operations import untold
+    from truecall_py.messages.operations import render_duplicate as words
+    from truecall_py.messages.operations import render_unknown_duplicate
 
     mine = settled_by_receipt(contracts)
     if recorder is not None:
@@ -72,7 +72,7 @@ def begun_before(
     moment = Moment(min(ends, time.monotonic() + PATIENCE), time.time(), folder)
     blind = next((each for each in filter(strict, mine)
                   if applications_of(each, call, make_world(each, call, moment))), None)  # fmt: skip
-    return "" if blind is None else untold(blind, call)
+    return "" if blind is None else render_unknown_duplicate(blind, call)
 
 
 def strict(contract: Contract) -> bool:
@@ -254,7 +254,7 @@ def reweighed(recorder: Recorder, contract: Contract | None, call: ToolCall, ver
 
 def with_progress(correction: Correction, recorder: Recorder, found: Sequence[Source], call: ToolCall) -> Correction:
     """The correction of a step that did not land, with how far the whole has come, which is written down as well."""
-    from truecall_py.messages.operations import with_progress as words
+    from truecall_py.messages.operations import append_progress as words
     from truecall_py.operations.steps import STEPS, of_call
 
     try:

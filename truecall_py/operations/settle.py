@@ -13,7 +13,17 @@ import time
 
 from truecall_py.clients import call_outcomes
 from truecall_py.contracts.model import Contract
-from truecall_py.core.types import FAILURE, LIE, REFUTED, SUCCESS, UNKNOWN, UNVERIFIED, VERIFIED, Correction, ToolCall
+from truecall_py.core.types import (
+    FAILURE,
+    FALSE_SUCCESS,
+    REFUTED,
+    SUCCESS,
+    UNKNOWN,
+    UNVERIFIED,
+    VERIFIED,
+    Correction,
+    ToolCall,
+)
 from truecall_py.judging.engine import Moment
 from truecall_py.judging.judge import conclude, find_snapshot, judge_contracts, may_apply
 from truecall_py.judging.recorder import mark_cooldowns
@@ -109,7 +119,7 @@ class Judge:
 
     def write(self, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> bool:
         """Writes a new judgement down; whether it is the first one."""
-        if any(row.get("outcome") == LIE for row in rows):
+        if any(row.get("outcome") == FALSE_SUCCESS for row in rows):
             mark_cooldowns(self.state)  # what was pending has lied, and may rest
         kind = SETTLED if state == VERIFIED else JUDGED
         new = self.ledger.add(Event(event.session, event.call, kind, time.time(), event.harness, event.turn,

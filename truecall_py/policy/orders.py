@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from truecall_py.ledger.events import Trial
 
 # The orders, each worded in `wording`.
-AGAIN, LOOK_THEN_AGAIN, SAME_KEY, NEVER_AGAIN = "again", "look then again", "same key", "never again"
-BY_REMEDY, OTHER_WAY, CHECK_FIRST, NOT_YOURS, NOT_FINISHED, LANDED_ANYWAY, NOTHING_NEW = (
+AGAIN, CHECK_THEN_AGAIN, SAME_KEY, NEVER_AGAIN = "again", "look then again", "same key", "never again"
+BY_REMEDY, OTHER_WAY, CHECK_FIRST, NOT_YOURS, NOT_FINISHED, SUCCEEDED_ANYWAY, NOTHING_NEW = (
     "by remedy", "other way", "check first", "not yours", "not finished", "landed anyway", "nothing new",
 )  # fmt: skip
 # Those that need the memory.
-OTHER_ROUTE, WAIT_AGAIN, FIX_AGAIN, MEND_FORM, PICK, REPLAN, HAND_OVER = (
+OTHER_ROUTE, WAIT_AGAIN, FIX_AGAIN, FIX_FORM, PICK, REPLAN, HAND_OVER = (
     "other route", "wait and again", "fix and again", "mend the form", "pick a candidate", "plan anew", "hand over",
 )  # fmt: skip
 # Those about an operation that its source settles.
-LOOK_UP, ACCEPTED, DONE_ALREADY, UNDO_ONE = "look up", "accepted", "done already", "undo one"
+LOOK_UP, ACCEPTED, ALREADY_DONE, UNDO_ONE = "look up", "accepted", "done already", "undo one"
 # Those that only guards give.
 REQUIRED, GUARDED = "bring it about first", "meet the guard"
 SILENT, APPEND, REPLACE, OBSERVE = "silent", "append", "replace", "observe"
@@ -43,30 +43,30 @@ class Delivery:
 QUIET = Delivery("", SILENT)
 
 
-def repeat_order(verdict: Verdict, call: ToolCall) -> str:
+def choose_repeat_order(verdict: Verdict, call: ToolCall) -> str:
     """What to do about the call. A remedy without a word on repeating stands for itself: what the contract
     found wrong (a file that does not parse) the same call would often bring back."""
     if verdict.remedy and not verdict.repeat:
         return BY_REMEDY
     said = verdict.repeat or ("safe" if call.kinds <= REPEATABLE else "")
-    return {"safe": AGAIN, "keyed": SAME_KEY, "never": NEVER_AGAIN}.get(said, LOOK_THEN_AGAIN)
+    return {"safe": AGAIN, "keyed": SAME_KEY, "never": NEVER_AGAIN}.get(said, CHECK_THEN_AGAIN)
 
 
 def deliver(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None = None) -> Delivery:
     """The Delivery of one verdict; `said` is what the tool reported (facts.reported), `trial` where the call stands
     (None: nobody remembers)."""
-    delivery = enforce(verdict, call, said, trial)
+    delivery = choose_delivery(verdict, call, said, trial)
     if verdict.mode == OBSERVE and delivery.form != SILENT:
         return Delivery(delivery.order, OBSERVE)
     return delivery
 
 
-def routes(verdict: Verdict, trial: Trial | None) -> tuple[str, ...]:
+def list_free_routes(verdict: Verdict, trial: Trial | None) -> tuple[str, ...]:
     """The other ways to the effect that do not rest."""
     return tuple(each for each in verdict.alternatives if trial is None or each not in trial.resting)
 
 
-def by_attempt(verdict: Verdict, trial: Trial | None) -> str:
+def choose_by_attempt(verdict: Verdict, trial: Trial | None) -> str:
     """The order that the class of a failure and the attempts so far call for; "" where it is as on the first."""
     budget = trial.budget if trial else None
     if budget is None:
@@ -77,7 +77,7 @@ def by_attempt(verdict: Verdict, trial: Trial | None) -> str:
         if budget.kind == MISSING and budget.attempt == 1:
             return PICK if any(outcome.candidates for outcome in verdict.outcomes) else REPLAN
         # One more than the budget: another route is the last thing to try, and it has a budget of its own.
-        return OTHER_ROUTE if routes(verdict, trial) and budget.attempt == budget.retries + 1 else HAND_OVER
+        return OTHER_ROUTE if list_free_routes(verdict, trial) and budget.attempt == budget.retries + 1 else HAND_OVER
     if verdict.repeat == "never":
         return ""
     if budget.kind == TRANSIENT:
@@ -85,22 +85,22 @@ def by_attempt(verdict: Verdict, trial: Trial | None) -> str:
     if budget.kind in (COMPILE, LINT, TEST):
         return FIX_AGAIN
     if budget.kind == SCHEMA:
-        return MEND_FORM
+        return FIX_FORM
     return ""
 
 
-def enforce(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None) -> Delivery:
+def choose_delivery(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None) -> Delivery:
     receipt = next((outcome.receipt for outcome in verdict.outcomes if outcome.receipt is not None), None)
     lost = said == FAILURE or call.event == BROKEN_OFF
-    told = None if receipt is None else by_receipt(verdict, receipt["state"], lost)
+    told = None if receipt is None else choose_by_receipt(verdict, receipt["state"], lost)
     if told is not None:
         return told
     if said == FAILURE:
-        return after_failure(verdict, call, trial)
+        return choose_after_failure(verdict, call, trial)
     if verdict.state == VERIFIED:
         return QUIET
     if verdict.state == REFUTED:
-        return Delivery(by_attempt(verdict, trial) or repeat_order(verdict, call), REPLACE)
+        return Delivery(choose_by_attempt(verdict, trial) or choose_repeat_order(verdict, call), REPLACE)
     if call.background:
         return Delivery(NOT_FINISHED, APPEND)
     if verdict.cause in OF_THE_WORLD:
@@ -108,11 +108,11 @@ def enforce(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None) ->
     return Delivery(NOTHING_NEW if verdict.cause == "vacuous" else NOT_YOURS, APPEND)
 
 
-def by_receipt(verdict: Verdict, state: str, lost: bool) -> Delivery | None:
+def choose_by_receipt(verdict: Verdict, state: str, lost: bool) -> Delivery | None:
     """What the source of an operation calls for; None where it is as for any other contract. Nothing that may have
     been done is ever to be done again, whatever the tool said of it; `lost`: it failed, or was broken off."""
     if verdict.state == VERIFIED:
-        return Delivery(DONE_ALREADY, APPEND) if lost else QUIET
+        return Delivery(ALREADY_DONE, APPEND) if lost else QUIET
     if verdict.state == UNVERIFIED:
         if state == PENDING:
             return Delivery(ACCEPTED, APPEND)
@@ -121,16 +121,16 @@ def by_receipt(verdict: Verdict, state: str, lost: bool) -> Delivery | None:
     return Delivery(order, APPEND if lost else REPLACE) if order else None
 
 
-def after_failure(verdict: Verdict, call: ToolCall, trial: Trial | None) -> Delivery:
+def choose_after_failure(verdict: Verdict, call: ToolCall, trial: Trial | None) -> Delivery:
     """The tool said itself that it failed: no accusation, and a word only where it helps."""
     if verdict.state == VERIFIED:
         # That a file is there says little of a change to it that failed, and a safe call may be made again.
         idle = verdict.repeat == "safe" or call.kinds & FILES
-        return QUIET if idle else Delivery(LANDED_ANYWAY, APPEND)
+        return QUIET if idle else Delivery(SUCCEEDED_ANYWAY, APPEND)
     if verdict.state == UNVERIFIED:
         return QUIET
-    order = by_attempt(verdict, trial)
+    order = choose_by_attempt(verdict, trial)
     if order in (HAND_OVER, WAIT_AGAIN, PICK):
         return Delivery(order, APPEND)
     helps = verdict.remedy or any(outcome.candidates for outcome in verdict.outcomes)
-    return Delivery(order if order in (FIX_AGAIN, MEND_FORM) else OTHER_WAY, APPEND) if helps else QUIET
+    return Delivery(order if order in (FIX_AGAIN, FIX_FORM) else OTHER_WAY, APPEND) if helps else QUIET

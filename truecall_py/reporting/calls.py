@@ -1,10 +1,10 @@
-"""A call, as the ledger tells of it from its request to what the agent did next. A view over events for `log`,
-`last`, `stats` and reports; never asks the world, and decides nothing that the hook has not decided."""
+"""A call with its events, from its request to what the agent did next. A view over events for `log`, `last`, `stats`
+and reports; runs no check, and changes no decision of the hook."""
 
 from __future__ import annotations
 
 from truecall_py.core.record import record
-from truecall_py.core.types import FAILURE, LIE, REFUTED, SUCCESS, UNVERIFIED, VERIFIED
+from truecall_py.core.types import FAILURE, FALSE_SUCCESS, REFUTED, SUCCESS, UNVERIFIED, VERIFIED
 from truecall_py.ledger.events import contract_of
 from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, WAITING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PENDING, RUNNING = "pending", "running"
 KINDS = (REQUESTED, WAITING, ENDED, REFUSED, JUDGED, SETTLED)
-BESIDE = ("intent ", "receipt ", "steps ")  # what is told of a call's operation: operations.py, steps.py
+BESIDE = ("intent ", "receipt ", "steps ")  # the events of a call's operation: operations, steps
 STATES = (REFUTED, UNVERIFIED, VERIFIED, PENDING, REFUSED, RUNNING)
 DECIDED = (VERIFIED, REFUTED, UNVERIFIED)
 SAME, OTHER, NOTHING = "same call", "other route", "nothing"
@@ -26,9 +26,9 @@ TOLD = ("append", "replace")
 
 @record(frozen=True)
 class Call:
-    """One call. `began` and `ended` are in seconds since the epoch (None: not told); `state` is the worst verdict as
-    it stands now, `refused`, `running` (asked for, and no end was told), or "" where no contract applied; `verdicts`
-    are the ones that count now; `events` all that is known, in order."""
+    """One call. `began` and `ended` are in seconds since the epoch (None: not recorded). `state` is the worst current
+    verdict, `refused`, `running` (requested, no end recorded), or "" without a contract. `verdicts` are the current
+    ones; `events` all events, in order."""
 
     session: str
     call: str
@@ -36,7 +36,7 @@ class Call:
     state: str
     began: float | None
     ended: float | None
-    data: dict[str, Any]  # what ENDED, or REFUSED, keeps
+    data: dict[str, Any]  # the data of ENDED, or REFUSED
     args: dict[str, Any]
     verdicts: tuple[dict[str, Any], ...]
 
@@ -67,7 +67,7 @@ class Call:
 
     @property
     def at(self) -> float:
-        """When it happened, for sorting and showing."""
+        """The time for sorting and display, in seconds since the epoch."""
         return self.began if self.began is not None else self.first.at
 
     @property
@@ -76,7 +76,7 @@ class Call:
 
     @property
     def told(self) -> bool:
-        """Whether the agent was told something about it."""
+        """Whether the agent got a text about it."""
         if "form" in self.data:
             return self.data["form"] in TOLD
         if any(each.event == REFUSED for each in self.events):
@@ -85,12 +85,12 @@ class Call:
 
     @property
     def corrected(self) -> bool:
-        """Whether the agent was told that it is not done, or may not be."""
+        """Whether the agent got a correction that still counts."""
         return self.told and any(each.get("state") in (REFUTED, UNVERIFIED) for each in self.enforced)
 
     @property
     def wrong(self) -> tuple[dict[str, Any], ...]:
-        """The verdicts by which it was not done, or may not be: those of when it ended, and those that count now."""
+        """The refuted and unverified verdicts, both from the call's end and current."""
         first = self.data.get("verdicts")
         rows = [*(first if isinstance(first, (list, tuple)) else ()), *self.verdicts]
         return tuple(
@@ -100,12 +100,12 @@ class Call:
 
     @property
     def was_corrected(self) -> bool:
-        """Whether the agent was told that it is not done, or may not be, whatever was found later."""
+        """Whether the agent got a correction, whatever was found later."""
         return self.told and bool(self.wrong)
 
 
 def of(events: Iterable[Event]) -> list[Call]:
-    """The calls that events of any sessions tell of, in the order in which they began."""
+    """The calls of these events, in the order in which they began."""
     groups: dict[tuple[str, str], list[Event]] = {}
     loose = []
     for each in events:
@@ -122,8 +122,8 @@ def of(events: Iterable[Event]) -> list[Call]:
 
 
 def asking(waiting: Event, groups: dict[tuple[str, str], list[Event]]) -> list[Event] | None:
-    """The call that waits: Codex tells of that without the call's id, so it is the last one in this turn with these
-    arguments that was asked for before."""
+    """The events of the call that waits for permission. Codex sends no call id with that, so it is the last earlier
+    one of this turn with the same arguments."""
     found = None
     for (session, _), group in groups.items():
         first = group[0]
@@ -133,7 +133,7 @@ def asking(waiting: Event, groups: dict[tuple[str, str], list[Event]]) -> list[E
 
 
 def one(events: Sequence[Event]) -> Call:
-    """The call that these events, all of one call, tell of."""
+    """The call of these events, which are all of one call."""
     last = {each.event: each for each in events}
     asked, ended, refused = (last.get(name) for name in (REQUESTED, ENDED, REFUSED))
     settled = last.get(SETTLED) or last.get(JUDGED)
@@ -155,7 +155,7 @@ def one(events: Sequence[Event]) -> Call:
 
 
 def renewed(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
-    """Verdicts with those that came later in the place of the ones they settle."""
+    """The verdicts, with later ones in place of those that they replace."""
     later = {mark(each): each for each in new if isinstance(each, dict)}
     kept = []
     for each in old:
@@ -170,8 +170,8 @@ def mark(verdict: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def after(call: Call, calls: Sequence[Call]) -> tuple[str, Call | None]:
-    """What the agent did next about the same effect, among all calls of the session: (same call | other route |
-    nothing, that call). Calls that ran side by side with it are no answer to it."""
+    """The agent's next step for the same effect, among `calls` of the session: SAME, OTHER or NOTHING, and the call.
+    Calls that ran in parallel do not count."""
     ended = call.events[-1].id if call.ended is None else next(each.id for each in call.events if each.event == ENDED)
     for other in calls:
         if other.first.id <= ended or other.call == call.call or other.first.agent != call.first.agent:
@@ -184,8 +184,8 @@ def after(call: Call, calls: Sequence[Call]) -> tuple[str, Call | None]:
 
 
 def attempt(call: Call, every: Sequence[Call]) -> tuple[int | None, Any]:
-    """Which attempt a call was, and what was changed since the one before (None: there was none). The hook counts
-    where something was refuted; of any other call it is told by those before it."""
+    """The number of the attempt, and the arguments that changed since the previous one (None: there was none). Uses
+    the hook's own count if there is one, otherwise the earlier calls."""
     if call.data.get("attempt") or not call.verdicts:
         return call.data.get("attempt"), call.data.get("changed")
     number, older = 1, None
@@ -204,8 +204,8 @@ def attempt(call: Call, every: Sequence[Call]) -> tuple[int | None, Any]:
 
 
 def same_effect(call: Call, other: Call) -> bool:
-    """Whether another call was about what this one did not bring about: it grants the same, a contract expects the
-    very same of it, or it goes the way that the contract names."""
+    """Whether another call has the effect that this one missed: it grants the same, a contract expects the same of
+    it, or it is one of the contract's alternatives."""
     wrong = [each for each in call.enforced if each.get("state") != VERIFIED] or list(call.wrong)
     if not wrong:
         wrong = [{"alternatives": call.data.get("alternatives", ())}]
@@ -221,10 +221,10 @@ def same_effect(call: Call, other: Call) -> bool:
 
 
 def lied(call: Call) -> bool:
-    """Whether it claimed success falsely."""
-    return any(each.get("outcome") == LIE for each in call.verdicts)
+    """Whether the call was a false success."""
+    return any(each.get("outcome") == FALSE_SUCCESS for each in call.verdicts)
 
 
 def claimed(call: Call) -> bool:
-    """Whether it claimed success, and a contract was asked about that."""
+    """Whether the call reported success and was judged."""
     return call.reported == SUCCESS and any(each.get("state") in DECIDED for each in call.verdicts)

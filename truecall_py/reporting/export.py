@@ -1,5 +1,5 @@
-"""The forms in which `export` writes calls: JSON lines, CSV, OpenTelemetry. Each takes calls one by one and gives
-text in pieces; none holds more than one call, and none changes what the ledger keeps."""
+"""The formats of `export`: JSON lines, CSV, OpenTelemetry. Each takes calls one by one and yields text in pieces;
+none holds more than one call or changes the ledger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from truecall_py.reporting import otlp
 from truecall_py.reporting.calls import Call
 from truecall_py.reporting.text import plain
 
-# What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the wide forms too.
+# The characters that start a formula in a spreadsheet (OWASP, "CSV Injection"), full-width forms included.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 COLUMNS = (
     "session", "call", "harness", "turn", "agent", "tool", "state", "reported", "began", "ended", "seconds",
@@ -25,13 +25,13 @@ COLUMNS = (
 
 
 def jsonl(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
-    """One call a line, as `truecall log --json` shows it."""
+    """One call per line, as in `truecall log --json`."""
     for call in calls:
         yield otlp.written(plain(call)) + "\n"
 
 
 def csv_(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
-    """One call a row, by RFC 4180, below a row of names."""
+    """One call per row (RFC 4180), below a row of names."""
     yield written(COLUMNS)
     for call in calls:
         row = row_of(call)
@@ -45,8 +45,8 @@ def written(cells: Iterable[Any]) -> str:
 
 
 def cell(value: Any) -> str:
-    """A value as a spreadsheet may show it: text that it would calculate gets an apostrophe before it, and characters
-    that are none, or hide others, are spelled out."""
+    """A value that is safe in a spreadsheet: text that it would calculate gets an apostrophe, and control or
+    invisible characters are escaped."""
     text = "" if value is None else otlp.clean(str(value))
     text = "".join(
         f"\\x{ord(each):02x}" if (each < " " and each not in "\t\n\r") or "\x7f" <= each < "\xa0" else
@@ -57,7 +57,7 @@ def cell(value: Any) -> str:
 
 
 def row_of(call: Call) -> dict[str, Any]:
-    """A call under the names of COLUMNS; what is there once for each contract stands in lines of its own."""
+    """A call by the names of COLUMNS; values per contract go on separate lines of a cell."""
     told, data = call.verdicts, call.data
     took = call.ended - call.began if call.began is not None and call.ended is not None else None
     return {
@@ -77,7 +77,7 @@ def lines(verdicts: Iterable[dict[str, Any]], name: str) -> str:
 
 
 def utc(at: float | None) -> str | None:
-    """A time by ISO 8601, which every spreadsheet reads."""
+    """A time in ISO 8601, which every spreadsheet reads."""
     if at is None:
         return None
     try:

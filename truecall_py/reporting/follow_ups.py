@@ -1,5 +1,5 @@
-"""What followed a call that was not done: step by step, until it was put right or nobody came back to it. A view over
-calls, as `calls` is one over events; asks no world and decides nothing."""
+"""What followed a call that was not done, step by step, until it was resolved or dropped. A view over calls; runs no
+check and decides nothing."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from truecall_py.reporting.calls import Call
 
-STEPS = 12  # that are handed out of one sequel; it is followed to its end all the same
-# Where a time without resolution is counted: the seconds below which it belongs to a class.
+STEPS = 12  # the most steps that are returned; all are followed
+# The upper bounds, in seconds, of the classes of time until resolution.
 BOUNDS = (10.0, 60.0, 600.0, 3600.0, 86400.0, float("inf"))
 
 
@@ -51,7 +51,7 @@ class Sequels:
                 self.index.setdefault(key, []).append(number)
 
     def next(self, call: Call) -> tuple[str, Call | None]:
-        """What calls.after says of the call among all of the session."""
+        """calls.after for this call among all of the session."""
         if call.call not in self.known:
             self.known[call.call] = self.found(call)
         return self.known[call.call]
@@ -67,7 +67,7 @@ class Sequels:
         return calls.NOTHING, None
 
     def of(self, call: Call) -> Sequel:
-        """What followed. Steps go only forwards, so that this ends."""
+        """The follow-up of one call. Steps only go forward, so this ends."""
         steps: list[tuple[str, Call]] = []
         more, here = 0, call
         while True:
@@ -87,12 +87,12 @@ class Sequels:
 
 
 def brought(call: Call) -> set[tuple[str, ...]]:
-    """By what a call may be the answer to an earlier one."""
+    """The keys under which a call may follow an earlier one."""
     return {("identity", call.identity), ("tool", call.tool)}.union(*map(effects, call.verdicts))
 
 
 def wanted(call: Call) -> set[tuple[str, ...]]:
-    """By what a call may be answered: at least all that `calls.after` goes by."""
+    """The keys under which a call may be followed: at least all that `calls.after` uses."""
     keys: set[tuple[str, ...]] = {("identity", call.identity)} if call.identity else set()
     for row in (*call.enforced, *call.wrong, call.data):
         other = row.get("alternatives")
@@ -101,13 +101,13 @@ def wanted(call: Call) -> set[tuple[str, ...]]:
 
 
 def effects(row: dict[str, Any]) -> set[tuple[str, ...]]:
-    """What a verdict is about, as far as it says so."""
+    """The keys of a verdict's effect."""
     keys: set[tuple[str, ...]] = {("grants", str(row["grants"]))} if row.get("grants") else set()
     return keys | {("expected", str(row["expected"]), *calls.mark(row))} if row.get("expected") else keys
 
 
 def settlement(call: Call) -> tuple[float, str] | None:
-    """(when, by whom) a call that stood open was found to be done after all."""
+    """When, and by what, an unresolved call was found done."""
     for event in call.events:
         if event.event == SETTLED and event.state == VERIFIED:
             return event.at, str(event.data.get("by") or "a later look")
@@ -143,5 +143,5 @@ class Waits:
 
 
 def bound(seconds: float) -> int:
-    """The place in BOUNDS of a time; clocks that went back count as none."""
+    """The class of a time in BOUNDS; negative times count as 0."""
     return next(place for place, most in enumerate(BOUNDS) if seconds < most or most == BOUNDS[-1])

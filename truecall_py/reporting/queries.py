@@ -1,5 +1,5 @@
-"""What a person asks of the whole ledger: what there was, in which sessions, and to forget what is old. Never on the
-way of a call, and never holds up a hook for long."""
+"""Queries over the whole ledger for a person: calls, sessions, stops; and pruning. Never used while a hook answers,
+and never blocks one for long."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from truecall_py.ledger.store import Event
 
-# What belongs to a call, and so is listed as one.
+# The events that make a call.
 OF_CALLS = "event IN ('requested', 'ended', 'refused', 'judged', 'settled')"
-LAST = chr(0x10FFFF)  # behind every letter
-PAGES = 250  # given back to the file system at a time
+LAST = chr(0x10FFFF)  # sorts after every letter
+PAGES = 250  # returned to the file system at a time
 
 
 @record(frozen=True)
 class Stopped:
-    """A stop of an agent, and the verdicts of what was judged at it, as the ledger keeps them (memory.as_data)."""
+    """A stop of an agent, and its verdicts as the ledger stores them (events.as_data)."""
 
     event: Event
     verdicts: tuple[dict[str, Any], ...]
@@ -36,20 +36,20 @@ class Stopped:
 
     @property
     def opened(self) -> list[list[Any]]:
-        """(call, contract, state) of what stood open."""
+        """The call, contract and state of each unresolved verdict."""
         told = self.event.data.get("open")
         return [each for each in told if isinstance(each, list) and len(each) == 3] if isinstance(told, list) else []
 
     @property
     def contracts(self) -> list[str]:
-        """The contracts because of which it was as it was, each once."""
+        """The contracts of its unresolved and judged verdicts, each once."""
         told = self.event.data.get("claims")
         judged = [each[0] for each in told if isinstance(each, list) and each] if isinstance(told, list) else []
         return list(dict.fromkeys(map(str, [*(each[1] for each in self.opened), *judged])))
 
 
 def opened(state: str) -> Ledger | None:
-    """The ledger of a state folder; None where nothing was ever written. Raises LedgerError."""
+    """The ledger of a state folder; None if there is none yet. Raises LedgerError."""
     path = os.path.join(state, FILE)
     if not os.path.lexists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
         return None
@@ -57,14 +57,14 @@ def opened(state: str) -> Ledger | None:
 
 
 def sessions(ledger: Ledger, since: float = 0.0) -> list[str]:
-    """The sessions in which a call was told of since then, the one that was used last at the end."""
+    """The sessions with a call since `since` (seconds since the epoch), the last used one at the end."""
     sql = f"SELECT session FROM events WHERE at >= ? AND {OF_CALLS} GROUP BY session ORDER BY max(id)"  # noqa: S608
     rows = ledger.query(sql, (since,))
     return [row[0] for row in rows]
 
 
 def whole(ledger: Ledger, session: str) -> str:
-    """The id of the session that has this id, or whose id alone begins so; "" for none given. Raises UsageError."""
+    """The full id of the session with this id or unique start of one; "" for "". Raises UsageError."""
     if not session:
         return ""
     name = column(session)
@@ -73,19 +73,19 @@ def whole(ledger: Ledger, session: str) -> str:
     if name in found:
         return name
     if not found:
-        raise UsageError(f"the ledger knows no session {session[:80]!r}", do="truecall log lists the newest")
+        raise UsageError(f"the ledger has no session {session[:80]!r}", do="list the newest with: truecall log")
     if len(found) > 1:
         some = ", ".join(found[:4])
-        raise UsageError(f"{len(found)} sessions begin with {session[:80]!r}: {some}", do="say more of its id")
+        raise UsageError(f"{len(found)} sessions start with {session[:80]!r}: {some}", do="give more of the id")
     return str(found[0])
 
 
 def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
-    """(session, call) of every call, the newest first; of one session if it is given."""
+    """The session and id of each call, newest first; of one session if given."""
     told: set[tuple[str, str]] = set()
     where, values = ("session = ? AND ", (column(session), since)) if session else ("", (since,))
     last = 1 << 62
-    while True:  # in pieces, so that no reader stands in the way of the log's copy
+    while True:  # in pieces, so that no reader blocks a checkpoint of the log
         rows = ledger.query(
             f"SELECT id, session, call FROM events WHERE {where}at >= ? AND {OF_CALLS} AND id < ? "  # noqa: S608
             "ORDER BY id DESC LIMIT 1000",
@@ -101,7 +101,7 @@ def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tupl
 
 
 def held(ledger: Ledger, after: int = 0, session: str = "") -> Event | None:
-    """The last stop at which an agent was held, if it was written after the event with the id `after`."""
+    """The last stop that held an agent, if its event is newer than the one with the id `after`."""
     last, where = 1 << 62, "session = ? AND " if session else ""
     while True:
         values = (column(session), STOP, after, last) if session else (STOP, after, last)
@@ -116,7 +116,7 @@ def held(ledger: Ledger, after: int = 0, session: str = "") -> Event | None:
 
 
 def stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped]:
-    """The stops of a session, the newest first."""
+    """The stops of a session, newest first."""
     every = ledger.stops(session)
     return [
         Stopped(each, tuple(row for part in every if part.call.startswith(f"{each.call} ")
@@ -126,15 +126,15 @@ def stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped]:
 
 
 def switches(ledger: Ledger, since: float = 0.0) -> list[Event]:
-    """When a person switched truecall off and on, the newest first."""
+    """The events of a person turning truecall off or on, newest first."""
     sql = f"{SELECT} session = '' AND event = ? AND at >= ? ORDER BY id DESC LIMIT 1000"
     rows = ledger.query(sql, (SWITCH, since))
     return [Kept(row) for row in rows]
 
 
 def begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
-    """(session, call) of the same calls, in the order in which they began; remembers none, so that a ledger of any
-    size can be gone through."""
+    """The session and id of each call, in the order in which they began. Holds none in memory, so a ledger of any
+    size fits."""
     where, values = ("session = ? AND ", (column(session),)) if session else ("", ())
     # `+at`: not by the index of times, which would have to be sorted anew for every piece.
     sql = (
@@ -149,7 +149,7 @@ def begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tup
 
 
 def named(ledger: Ledger, call: str, session: str = "") -> list[tuple[str, str]]:
-    """(session, call) of the calls that have this id, or whose id begins so, the newest first."""
+    """The session and id of the calls with this id, or with this start of one, newest first."""
     sql = f"SELECT session, call FROM events WHERE substr(call, 1, ?) = ? AND {OF_CALLS} "  # noqa: S608
     rows = ledger.query(sql + "GROUP BY session, call ORDER BY max(id) DESC", (len(call), call))
     found = [(row[0], row[1]) for row in rows if not session or row[0] == session]
@@ -157,14 +157,14 @@ def named(ledger: Ledger, call: str, session: str = "") -> list[tuple[str, str]]
 
 
 def seen(ledger: Ledger) -> dict[str, float]:
-    """When the hook was last asked by each harness, in seconds since the epoch."""
+    """The time of each client's last event, in seconds since the epoch."""
     rows = ledger.query("SELECT harness, max(at) FROM events WHERE event <> 'switch' GROUP BY harness")
     return {row[0]: float(row[1]) for row in rows}
 
 
 def prune(ledger: Ledger, before: float) -> tuple[int, int]:
-    """Forgets whole sessions in which nothing happened since `before`, and overwrites what they held; how many
-    sessions and events went. Session by session, so that no hook waits for long."""
+    """Deletes and overwrites sessions without an event since `before` (seconds since the epoch); returns the number
+    of sessions and events. Works session by session, so that no hook waits for long."""
     old = ledger.query("SELECT session FROM events GROUP BY session HAVING max(at) < ?", (before,))
     staying = unsettled_of(ledger)
     old = [(session,) for (session,) in old if session not in staying]
@@ -181,13 +181,13 @@ def prune(ledger: Ledger, before: float) -> tuple[int, int]:
 
 
 def left(ledger: Ledger, before: float) -> int:
-    """How many sessions in which nothing happened since `before` are not forgotten."""
+    """The number of sessions without an event since `before` that were kept."""
     rows = ledger.query("SELECT 1 FROM events GROUP BY session HAVING max(at) < ?", (before,))
     return len(rows)
 
 
 def unsettled_of(ledger: Ledger) -> set[str]:
-    """The sessions that tell of an operation of which nobody knows yet whether it is done."""
+    """The sessions with an unresolved operation."""
     from truecall_py.operations import view
 
     found: set[str] = set()
@@ -200,8 +200,8 @@ def unsettled_of(ledger: Ledger) -> set[str]:
 def beside(
     state: str, before: float, sessions: Sequence[str] = (), staying: Collection[str] = ()
 ) -> None:  # fmt: skip
-    """Forgets what lies beside the ledger of `sessions`, and of others since `before`, but for those `staying`: calls
-    that stood open, looks before a call, marks of sessions and of calls, and notices."""
+    """Deletes the files of `sessions`, and of others that are older than `before`, except those `staying`: unresolved
+    calls, snapshots, marks and notices."""
     from truecall_py.ledger import pending_calls, session_marks, unrecorded_calls
     from truecall_py.world import snapshots
 
@@ -211,7 +211,7 @@ def beside(
         for name in snapshots.entries(root):
             path = os.path.join(root, name)
             if os.path.islink(path) or (folder == pending_calls.OPERATIONS and name in kept):
-                continue  # nobody's session, or one of which something is to be looked up
+                continue  # not a session, or one with an unresolved operation
             snapshots.clear_session(path, float("inf") if name in gone else before)
             try:
                 os.rmdir(path)
@@ -226,7 +226,7 @@ def beside(
 
 
 def forget(ledger: Ledger, session: str, before: float) -> int:
-    """Forgets one session, unless something happened in it meanwhile; how many events went."""
+    """Deletes one session unless it has an event since `before`; returns the number of deleted events."""
     sql = (
         "DELETE FROM events WHERE session = ? AND NOT EXISTS "
         "(SELECT 1 FROM events AS later WHERE later.session = ? AND later.at >= ?)"

@@ -1,5 +1,5 @@
-"""Judging a call again that only the ledger remembers. Never judges a call that may be another one: the arguments are
-put together until their digest is the one that was kept with the call."""
+"""Judges a stored call again. Never judges a different call: the arguments are rebuilt until their digest is the
+stored one."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-HARNESSES = ("claude-code", "codex")  # the others' payloads hold what nobody can put together again
+HARNESSES = ("claude-code", "codex")  # payloads of the others cannot be rebuilt from the ledger
 CUT = " bytes left out ...] "
-MANY = 6  # arguments that may be text or not
+MANY = 6  # the most arguments that may be text or JSON
 
 
 def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
-    """What the contracts that were not kept say now. Raises Unverified with what is missing."""
+    """The current verdicts on the call. Raises Unverified with what is missing."""
     wanted = {str(each.get("contract")) for each in call.enforced if each.get("state") != VERIFIED}
     if not wanted:
-        raise Unverified("it was refused before it ran, so that there is no effect to look for", "truecall")
+        raise Unverified("it was refused before it ran, so it has no effect to check", "truecall")
     again = rebuilt(call, key)
     if not call.cwd:
-        raise Unverified("the ledger was not told of its request, and so knows no folder for it", "harness")
+        raise Unverified("the ledger has no request of it, and so no folder", "harness")
     try:
         sources = store.sources(call.cwd, state, paths.user_file(), None)
         contracts = [each for each in judge.select_naming(sources, again) if each.id in wanted]
@@ -53,14 +53,14 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
     before = snapshots.find(state, call.session, call.call)
     found = judge.judge_contracts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
     if not found:
-        raise Unverified("its contracts do not apply to what the ledger kept of it", "harness")
+        raise Unverified("its contracts do not apply to what the ledger stores of it", "harness")
     return found
 
 
 def rebuilt(call: Call, key: bytes) -> ToolCall:
-    """The call without its answer, which is not kept. Raises Unverified where it may not be the very call."""
+    """The call without its answer, which is not stored. Raises Unverified if it may differ from the real one."""
     if call.harness not in HARNESSES:
-        raise Unverified(f"calls of {call.harness} cannot be put together from what is kept", "harness")
+        raise Unverified(f"calls of {call.harness} cannot be rebuilt from the ledger", "harness")
     for name, value in call.args.items():
         if MASK in str(value) or CUT in str(value):
             how = "masked" if MASK in str(value) else "cut"
@@ -78,11 +78,11 @@ def rebuilt(call: Call, key: bytes) -> ToolCall:
             plain = found.__dict__
             return ToolCall(**{**plain, "result": ABSENT, "text": None, "reported": call.reported or UNKNOWN,
                                "exit_code": call.data.get("exit_code"), "transcript": None})  # fmt: skip
-    raise Unverified("its arguments as they were stored are not those of the call to the letter", "truecall")
+    raise Unverified("its stored arguments differ from those of the call", "truecall")
 
 
 def forms(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The arguments, each as text or as what the text may stand for: the ledger keeps text."""
+    """All readings of the stored arguments, each as text or as JSON: the ledger stores text."""
     choices: list[list[Any]] = []
     for value in args.values():
         choices.append([value])

@@ -1,9 +1,9 @@
-"""What the calls of a ledger come to, counted: false claims of success, what was refuted or could not be told, and
-what agents did after a correction. Counts; words nothing and judges nothing."""
+"""The figures of a ledger's calls: false successes, refuted and unverified calls, and what agents did after a
+correction."""
 
 from __future__ import annotations
 
-from truecall_py.core.types import LIE, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.core.types import FALSE_SUCCESS, REFUTED, UNVERIFIED, VERIFIED
 from truecall_py.ledger.store import REFUSED
 from truecall_py.reporting import calls
 from truecall_py.reporting.calls import NOTHING, OTHER, PENDING, SAME
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from truecall_py.reporting.calls import Call
 
 Row = dict[str, int]
-# How a judged call stands; each stands in one way only.
-OUTCOMES = (LIE, REFUTED, UNVERIFIED, PENDING, VERIFIED)
+# The states of a judged call; each call has one.
+OUTCOMES = (FALSE_SUCCESS, REFUTED, UNVERIFIED, PENDING, VERIFIED)
 LED = {VERIFIED: "landed", REFUTED: "refuted again"}  # else: open
 
 
 class Figures:
-    """The sums over sessions. Each session is counted by itself and then forgotten, so that any ledger fits."""
+    """The totals over sessions. Holds no session after counting it, so a ledger of any size fits."""
 
     def __init__(self) -> None:
         self.sessions = self.calls = self.judged = self.refused = self.would_block = 0
@@ -35,7 +35,7 @@ class Figures:
         self.after = {SAME: 0, OTHER: 0, NOTHING: 0}
 
     def session(self, every: Sequence[Call], followed: Sequels | None = None) -> None:
-        """Adds the calls of one session; `followed` are their sequels, if they are known already."""
+        """Adds the calls of one session; `followed`: their follow-ups, if known already."""
         followed = followed or Sequels(every)
         self.sessions += 1
         for call in every:
@@ -55,26 +55,26 @@ class Figures:
             self.claims["false"] += lie
             self.claims["not told"] += not lie and UNVERIFIED in states
         add(self.tools, call.tool, calls=1, refuted=REFUTED in states, unverified=UNVERIFIED in states, lies=lie)
-        stands = LIE if lie else call.state
+        stands = FALSE_SUCCESS if lie else call.state
         add(self.outcomes, call.tool, **{name: name == stands for name in OUTCOMES})
         for each in call.verdicts:
             state, observed = each.get("state"), each.get("mode") == "observe"
             add(self.contracts, str(each.get("contract", "")), verdicts=1, refuted=state == REFUTED,
-                unverified=state == UNVERIFIED, lies=each.get("outcome") == LIE,
+                unverified=state == UNVERIFIED, lies=each.get("outcome") == FALSE_SUCCESS,
                 would_block=observed and state == REFUTED)  # fmt: skip
         self.would_block += any(
             each.get("mode") == "observe" and each.get("state") == REFUTED for each in call.verdicts
         )
 
     def correction(self, call: Call, what: str, other: Call | None) -> None:
-        """What came of one correction."""
+        """Counts what followed one correction."""
         self.after[what] += 1
         led = LED.get(other.state, "open") if other else ""
         row = {"corrections": 1, SAME: what == SAME, OTHER: what == OTHER}
         add(self.retries, kind_of(call), **row, **{name: led == name for name in (*LED.values(), "open")})
 
     def plain(self) -> dict[str, Any]:
-        """All of it under keys that stay."""
+        """All figures as JSON data with stable keys."""
         judged = self.claims["judged"]
         return {
             "sessions": self.sessions, "calls": self.calls, "judged": self.judged, "refused": self.refused,
@@ -88,7 +88,7 @@ class Figures:
 
 
 def kind_of(call: Call) -> str:
-    """The class of failure that a correction was about."""
+    """The class of failure of a corrected call."""
     told = next((str(each["kind"]) for each in call.wrong if each.get("kind")), "")
     return told or str(call.data.get("kind") or "") or "other"
 
@@ -100,7 +100,7 @@ def add(table: dict[str, Row], name: str, **counts: int) -> None:
 
 
 def rows(name: str, table: dict[str, Row]) -> list[dict[str, Any]]:
-    """A table as a list, what went wrong most often first."""
+    """The rows of a table, most refuted first."""
     order = sorted(table.items(), key=lambda item: (-item[1].get("refuted", item[1].get("corrections", 0)), item[0]))
     return [{name: first, **{key(column): count for column, count in row.items()}} for first, row in order]
 

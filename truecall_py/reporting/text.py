@@ -1,4 +1,4 @@
-"""How `log` and `last` show calls and stops: in a list, in full, as plain data. Shows; decides nothing."""
+"""Calls and stops as text, for `log` and `last`: in a list, in full, and as plain data. Shows; decides nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ import click
 
 from truecall_py.core.redaction import harmless
 from truecall_py.core.timestamps import local, spoken
-from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.core.types import (
+    FALSE_SUCCESS,
+    LANDED,
+    NOT_LANDED,
+    REFUTED,
+    REPORTED_FAILURE,
+    UNVERIFIED,
+    VERIFIED,
+)
 from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, WAITING, Event
 from truecall_py.reporting import calls
 from truecall_py.reporting.calls import BESIDE, Call
@@ -20,29 +28,38 @@ from truecall_py.reporting.queries import Stopped
 
 COLOURS = {VERIFIED: "green", REFUTED: "red", UNVERIFIED: "yellow", calls.PENDING: "yellow", REFUSED: "red"}
 NAMES = {"": "no contract"}
-WHY = {"guard": "a guard does not hold", "quarantine": "its route rests", "duplicate": "it was begun already"}
-BY = {"call": "this call's own hook", "stop": "the gate at the stop"}  # else: reconcile, or another call
+WHY = {"guard": "a guard does not hold", "quarantine": "its tool is paused",
+       "duplicate": "its operation was started before"}  # fmt: skip
+BY = {"call": "this call's own hook", "stop": "the stop gate"}  # others: reconcile, or another call
+# The names of stored outcomes that a person reads.
+OUTCOME_NAMES = {LANDED: "success", REPORTED_FAILURE: "reported failure", FALSE_SUCCESS: "false success",
+                 NOT_LANDED: "effect missing"}  # fmt: skip
+
+
+def name_outcome(outcome: str) -> str:
+    """The name of a stored outcome for people."""
+    return OUTCOME_NAMES.get(outcome, outcome)
 
 
 def width() -> int:
-    """Letters a line may have: the terminal's, between 60 and 160; 80 where there is none."""
+    """The width of a line in letters: the terminal's, from 60 to 160; 80 without a terminal."""
     return max(60, min(shutil.get_terminal_size().columns, 160)) if sys.stdout.isatty() else 80
 
 
 def fitting(text: str, room: int) -> str:
-    """One line, harmless, cut at its end where it is longer than the room for it."""
+    """The text as one harmless line, cut to `room` letters."""
     plain = harmless(text.replace("\n", " "))
     return plain if len(plain) <= room else plain[: max(0, room - 3)] + "..."
 
 
 def word(state: str, room: int = 0) -> str:
-    """A state in its colour, padded to `room`."""
+    """The state in its colour, padded to `room` letters."""
     name = NAMES.get(state, state)
     return click.style(name, fg=COLOURS.get(state)) + " " * max(0, room - len(name))
 
 
 def line(call: Call) -> None:
-    """A call in one line, and one for each verdict that is not verified."""
+    """Prints a call in one line, with a line for each verdict that is not verified."""
     room = width()
     head = f"{local(call.at)}  "
     about = f"{call.tool}  {call.call}"
@@ -56,15 +73,15 @@ def line(call: Call) -> None:
 
 def outcome(verdict: dict[str, Any]) -> str:
     state, found = str(verdict.get("state", "")), str(verdict.get("outcome", ""))
-    return found if found and found != "unknown" else state
+    return name_outcome(found) if found and found != "unknown" else state
 
 
 def full(call: Call, every: list[Call]) -> None:
-    """Everything that is known of one call; `every` are the calls of its session."""
+    """Prints all that the ledger has about one call; `every`: the calls of its session."""
     first = call.first
     click.echo(f"{click.style(fitting(call.call, 60), bold=True)}  {word(call.state)}")
     row("tool", call.tool)
-    row("session", f"{call.session} ({first.harness or 'harness not told'})")
+    row("session", f"{call.session} ({first.harness or 'unknown client'})")
     for name, value in (("turn", first.turn), ("agent", first.agent), ("folder", call.cwd)):
         if value:
             row(name, value)
@@ -74,7 +91,7 @@ def full(call: Call, every: list[Call]) -> None:
         for at, said in happened(each, call):
             row(at, said)
     if call.state == calls.RUNNING:
-        row("", "no end was told: it runs, was denied, or the session ended")
+        row("", "no end was recorded: it is running, was denied, or the session ended")
     verdicts(call)
     attempt(call, every)
     what, other = calls.after(call, every)
@@ -83,7 +100,7 @@ def full(call: Call, every: list[Call]) -> None:
 
 
 def stop_line(each: Stopped) -> None:
-    """A stop at which the agent was held, in one line."""
+    """Prints a stop in one line."""
     head = f"{local(each.event.at)}  "
     word = "held" if each.held else "stopped"
     about = f"at the stop{' of a sub-agent' if each.event.agent else ''}: {', '.join(each.contracts)}"
@@ -93,18 +110,18 @@ def stop_line(each: Stopped) -> None:
 
 
 def switch_line(event: Event) -> None:
-    """That a person switched truecall off or on, in one line."""
+    """Prints in one line that a person turned truecall off or on."""
     on, until = event.data.get("on") is True, event.data.get("until")
     said = f"until {local(until)}" if isinstance(until, (int, float)) else ""
-    name = "switched on" if on else "switched off"
+    name = "turned on" if on else "turned off"
     click.echo(f"{local(event.at)}  {click.style(name, fg=None if on else 'yellow')} by a person {said}".rstrip())
 
 
 def stop(each: Stopped) -> None:
-    """Everything that is known of a stop at which the agent was held."""
+    """Prints all that the ledger has about a stop that held an agent."""
     event = each.event
     click.echo(f"{click.style('held at the stop', bold=True)}{' of a sub-agent' if event.agent else ''}")
-    row("session", f"{event.session} ({event.harness or 'harness not told'})")
+    row("session", f"{event.session} ({event.harness or 'unknown client'})")
     for name, value in (("turn", event.turn), ("agent", event.agent)):
         if value:
             row(name, value)
@@ -118,13 +135,13 @@ def row(name: str, value: str) -> None:
 
 
 def wrapped(name: str, value: str) -> None:
-    """A row that takes as many lines as it needs: evidence is never cut here."""
+    """Prints a row in as many lines as it needs; evidence is never cut."""
     for number, text in enumerate(textwrap.wrap(harmless(value), width() - 15, break_on_hyphens=False) or [""]):
         click.echo(f"    {'' if number else name:<10} {text}")
 
 
 def happened(event: Event, call: Call) -> list[tuple[str, str]]:
-    """(time of day, what happened) of one event."""
+    """Lines about one event: time of day and text."""
     at = local(event.at).split()[1] if event.at else ""
     if event.event == REQUESTED:
         return [(at, f"requested, {local(event.at)}")]
@@ -134,7 +151,7 @@ def happened(event: Event, call: Call) -> list[tuple[str, str]]:
         lines = textwrap.wrap(harmless(f"refused by truecall before it ran: {why(event)}"), max(width(), 80) - 13)
         return [("" if number else at, text) for number, text in enumerate(lines)]
     if event.event in (JUDGED, SETTLED):
-        by, word = event.data.get("by"), "settled" if event.event == SETTLED else "judged again"
+        by, word = event.data.get("by"), "resolved" if event.event == SETTLED else "judged again"
         return [(at, f"{word}{f' by {by}' if by else ''}: {NAMES.get(event.state, event.state)}")]
     if event.event.startswith(BESIDE):
         lines = textwrap.wrap(harmless(of_operation(event)), max(width(), 80) - 13, break_on_hyphens=False) or [""]
@@ -151,30 +168,30 @@ def happened(event: Event, call: Call) -> list[tuple[str, str]]:
 
 
 def why(event: Event) -> str:
-    """Why a call was refused."""
+    """Why truecall refused a call."""
     told = str(event.data.get("why", "quarantine"))
     earlier = event.data.get("earlier")
     if told == "duplicate" and isinstance(earlier, list) and len(earlier) == 3:
-        return f"its operation was begun by call {earlier[1]}, and is {earlier[2]}"
+        return f"call {earlier[1]} started its operation, which is {earlier[2]}"
     return WHY.get(told, told)
 
 
 def of_operation(event: Event) -> str:
-    """What an event tells of the operation that a call is."""
+    """The text about an event of an operation."""
     data, (kind, _, name) = event.data, event.event.partition(" ")
     if kind == "intent":
         match = data.get("match") or {}
-        late = " (written down after the call)" if data.get("late") else ""
-        said = ", ".join(f"{path} {value}" for path, value in match.items()) or "not kept"
+        late = " (recorded after the call)" if data.get("late") else ""
+        said = ", ".join(f"{path} {value}" for path, value in match.items()) or "not stored"
         said += f"; owner {data['owner']}" if data.get("owner") else ""
         review = data.get("review")
-        said += f"; to be settled by {local(float(review))}" if isinstance(review, (int, float)) else ""
+        said += f"; due by {local(float(review))}" if isinstance(review, (int, float)) else ""
         return f"meant as {name}{late}: {said}"
     if kind == "receipt":
         by = str(data.get("by", "call"))
         if event.state == "dropped":
-            return f"given up as never made, by {BY.get(by, by)}"
-        return f"its source said, asked by {BY.get(by, by)}: {data.get('found') or event.state}"
+            return f"given up as never started, by {BY.get(by, by)}"
+        return f"its source told {BY.get(by, by)}: {data.get('found') or event.state}"
     return str(data.get("found", ""))
 
 
@@ -183,9 +200,9 @@ def verdicts(call: Call) -> None:
 
 
 def rows(told: Iterable[dict[str, Any]]) -> None:
-    """Verdicts, as the ledger keeps them, with their evidence."""
+    """Prints verdicts from the ledger with their evidence."""
     for each in told:
-        observed = "  (observe: the agent was not told)" if each.get("mode") == "observe" else ""
+        observed = "  (observe: no correction)" if each.get("mode") == "observe" else ""
         said = outcome(each)
         more = f"  {said}" if said != each.get("state") else ""
         source = f"  {fitting(str(each['source']), 40)}" if each.get("source") else ""
@@ -200,13 +217,13 @@ def rows(told: Iterable[dict[str, Any]]) -> None:
 
 
 def attempt(call: Call, every: list[Call]) -> None:
-    """Which attempt it was, what was another since the one before, and what the agent was ordered to do."""
+    """Prints the attempt, what changed since the previous one, and the order to the agent."""
     number, changed = calls.attempt(call, every)
     if number:
         since = ""
         if isinstance(changed, (list, tuple)):
             what = f"changed: {', '.join(map(str, changed))}" if changed else "nothing changed"
-            since = f"; since the attempt before, {what}"
+            since = f"; since the previous attempt, {what}"
         row("attempt", f"{number}{since}")
     if call.state == REFUSED:
         refused(call.data)
@@ -216,9 +233,9 @@ def attempt(call: Call, every: list[Call]) -> None:
 
 
 def refused(data: dict[str, Any]) -> None:
-    """Why a call was not let through: what rests, by which contract, over what, and what to use instead."""
+    """Prints why a call was refused: the paused tool or the guard, its evidence, and the alternatives."""
     ticks = data.get("ticks")
-    for name, value in (("rests", data.get("route")), ("for", f"{ticks} more ticks" if ticks else ""),
+    for name, value in (("paused", data.get("route")), ("for", f"{ticks} more batches" if ticks else ""),
                         ("contract", data.get("contract")), ("found", data.get("found")),
                         ("instead", ", ".join(map(str, data.get("alternatives") or ())))):  # fmt: skip
         if value:
@@ -227,16 +244,16 @@ def refused(data: dict[str, Any]) -> None:
 
 def next_words(call: Call, what: str, other: Call | None) -> str:
     if other is None and call.state == REFUSED:
-        return "not asked for again in this session"
+        return "not tried again in this session"
     if other is None:
-        return "nothing more about it in this session"
+        return "no further attempt in this session"
     ended = call.ended if call.ended is not None else call.first.at
     state = NAMES.get(other.state, other.state)
     return f"{what}: {other.tool} {other.call}, {state}, {spoken(other.at - ended)} later"
 
 
 def plain(call: Call, every: list[Call] | None = None) -> dict[str, Any]:
-    """A call as data, under keys that stay. Times are in seconds since the epoch."""
+    """A call as JSON data with stable keys. Times are in seconds since the epoch."""
     data = call.data
     found: dict[str, Any] = {
         "session": call.session, "call": call.call, "harness": call.harness, "turn": call.first.turn,
@@ -256,5 +273,6 @@ def plain(call: Call, every: list[Call] | None = None) -> dict[str, Any]:
     return found
 
 
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, plural: str = "s") -> str:
+    """The number with its noun; `plural`: the ending of the noun for other numbers than 1."""
+    return f"{number} {noun}{'' if number == 1 else plural}"

@@ -66,11 +66,11 @@ def reply(
         remember(gate, hold, opened, judged)
     if not hold and not stop.agent and (stop.active or not opened):
         pending_calls.end(state, stop.session, kept, gate.staying(), time.time())
-    notices += tuple(stop_words.damaged(why) for why in wrong)
+    notices += tuple(stop_words.render_damaged_notice(why) for why in wrong)
     if hold:
-        return answer(harness, stop, stop_words.held(opened, holding), notices + told(judged, holding))
+        return answer(harness, stop, stop_words.render_hold(opened, holding), notices + told(judged, holding))
     if opened or holding:
-        notices += (stop_words.left_open(opened, holding, doubts),)
+        notices += (stop_words.render_unresolved_notice(opened, holding, doubts),)
     return answer(harness, stop, "", notices + told(judged, holding))
 
 
@@ -86,13 +86,13 @@ def held_once(state: str, stop: Stop, what: str = "") -> bool:
 
 def told(judged: Sequence[Verdict], holding: Sequence[Verdict]) -> tuple[str, ...]:
     """What the person is told of the rest."""
-    return tuple(stop_words.at_stop(each) for each in judged if each not in holding)
+    return tuple(stop_words.render_verdict_notice(each) for each in judged if each not in holding)
 
 
 def unjudged(stop: Stop, found: Sequence[Source], state: str) -> tuple[str, ...]:
     """What the person is told, once a session, of contract files by which nothing was judged: nobody trusted them."""
     return tuple(
-        stop_words.untrusted(source.path, source.why) for source in found
+        stop_words.render_untrusted_notice(source.path, source.why) for source in found
         if source.status == store.UNTRUSTED and stop.session and not stop.agent
         and not told_before(state, stop.session, source.path, "untrusted at the stop")
     )  # fmt: skip
@@ -133,8 +133,9 @@ def nameless(
 ) -> Reply:
     """The answer where the client names no session: nobody can be held once, so the person is told."""
     judged, wrong = at_stop(found, stop, None, (), ends)
-    words = (stop_words.unknown("the client names no session"), *(stop_words.damaged(why) for why in wrong))
-    return answer(harness, stop, "", notices + words + told(judged, ()))
+    notices += (stop_words.render_unverified_notice("the client names no session"),)
+    notices += (*map(stop_words.render_damaged_notice, wrong), *told(judged, ()))
+    return answer(harness, stop, "", notices)
 
 
 def forgetful(
@@ -144,10 +145,11 @@ def forgetful(
     """The answer where nobody can say what was done: the agent is held once, to tell the person so."""
     judged, wrong = at_stop(found, stop, None, (), ends)
     holding = [each for each in judged if each.mode != "observe" and held_for(each)]
-    notices += (stop_words.unknown(error.what), *(stop_words.damaged(why) for why in wrong), *told(judged, holding))
+    notices += (stop_words.render_unverified_notice(error.what),)
+    notices += (*map(stop_words.render_damaged_notice, wrong), *told(judged, holding))
     if stop.active or held_once(state, stop):
         return answer(harness, stop, "", notices)
-    return answer(harness, stop, stop_words.cannot_say(error.what, holding), notices)
+    return answer(harness, stop, stop_words.render_unverified_turn(error.what, holding), notices)
 
 
 def answer(harness: ModuleType, stop: Stop, text: str, notices: tuple[str, ...]) -> Reply:

@@ -1,5 +1,5 @@
-"""`truecall demo`: the lie, the correction and the second try, for somebody who has never heard of it. The
-agent is scripted and says so; the tool, the files, the hook process and its payload are real."""
+"""`truecall demo`: a false success, its correction and the retry, for someone new to truecall. The agent is a script,
+and the demo says so; the tool, the files, the hook process and its payload are real."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ contracts:
     repeat: safe
 """
 
-# A note tool with a common fault: it answers before it has a folder to write to, and swallows the error.
+# A note tool with a common bug: it swallows the error where its folder is missing, and reports success.
 TOOL = """\
 import os, sys
 name, text = sys.argv[1:]
@@ -49,7 +49,7 @@ ARGS = {"name": "release", "text": "Ship version 2 on Friday."}
 
 
 def payload(folder: str, answer: str, number: int) -> dict[str, Any]:
-    """What Claude Code sends its hooks after this call (the shape was captured from 2.1.197)."""
+    """The payload that Claude Code sends after this call (captured from 2.1.197)."""
     return {
         "session_id": "00000000-0000-4000-8000-000000000001",
         "transcript_path": os.path.join(folder, "session.jsonl"),
@@ -70,7 +70,7 @@ def call_tool(folder: str) -> str:
 
 
 def hook(folder: str, answer: str, number: int) -> tuple[dict[str, Any] | None, float]:
-    """The hook's answer, through the very command that a harness registers, and its milliseconds."""
+    """The hook's answer, from the command that a client registers, and its time in milliseconds."""
     env = {**os.environ, "CLAUDE_PROJECT_DIR": folder, "TRUECALL_PYTHON": sys.executable}
     argv = ["/bin/sh", paths.launcher(), "claude-code", "PostToolUse", "--state", os.path.join(folder, ".state")]
     began = time.monotonic()
@@ -83,9 +83,9 @@ def hook(folder: str, answer: str, number: int) -> tuple[dict[str, Any] | None, 
 
 @click.command()
 def demo() -> int:
-    """Shows what truecall does, in a temporary folder, without network, in a few seconds.
+    """Shows what truecall does. Takes a few seconds, uses a temporary folder and no network.
 
-    Exit codes: 0 it went as shown, 3 it did not (that would be a bug).
+    Exit codes: 0 the demo worked, 3 it did not (a bug).
     """
     console = Console(width=min(Console().width, 88), highlight=False)
     with tempfile.TemporaryDirectory(prefix="truecall-demo-") as made:
@@ -97,13 +97,13 @@ def played(console: Console, folder: str) -> int:
     say = console.print
     say(Rule("without truecall", style="dim", align="left"))
     answer = call_tool(folder)
-    say(Text.assemble(("agent  ", "bold cyan"), "calls save_note, to keep ", (json.dumps(ARGS["text"]), "italic")))
+    say(Text.assemble(("agent  ", "bold cyan"), "calls save_note with ", (json.dumps(ARGS["text"]), "italic")))
     say(Text.assemble(("tool   ", "bold magenta"), answer))
     say(Text.assemble(("agent  ", "bold cyan"), "“Done, your note is saved.”"))
     say(Text.assemble(("disk   ", "bold"), (disk(folder), "bold red")))
-    say("       The tool lied, the agent believed it, and so will you.\n")
+    say("       The tool reported a false success. The agent believed it, and so will you.\n")
 
-    say(Rule("with truecall: one contract, checked after every call of that tool", style="dim", align="left"))
+    say(Rule("with truecall: one contract, checked after every call of the tool", style="dim", align="left"))
     say(Text(CONTRACTS.split("contracts:\n")[1].rstrip(), style="green"))
     path = os.path.join(folder, "truecall.yaml")
     with open(path, "w", encoding="utf-8") as file:
@@ -115,31 +115,31 @@ def played(console: Console, folder: str) -> int:
     verdict, took = hook(folder, first, 1)
     say(Text.assemble(("tool   ", "bold magenta"), first))
     if verdict is None or verdict.get("decision") != "block":
-        return unexpected(console, "the lie was not caught")
-    say(Text.assemble(("hook   ", "bold"), f"looked at the disk ({took:.0f} ms) and answers in the tool’s place:"))
+        return unexpected(console, "truecall missed the false success")
+    say(Text.assemble(("hook   ", "bold"), f"checks the disk ({took:.0f} ms) and replaces the tool’s answer:"))
     say(Panel(Text(verdict["reason"]), border_style="red"))
-    say(Text.assemble(("agent  ", "bold cyan"), "does what it is told, and calls save_note once more"))
+    say(Text.assemble(("agent  ", "bold cyan"), "follows the order and calls save_note again"))
 
     second = call_tool(folder)
     verdict, took = hook(folder, second, 2)
     say(Text.assemble(("tool   ", "bold magenta"), second))
     if verdict is not None:
-        return unexpected(console, "a call that worked was blocked")
+        return unexpected(console, "truecall blocked a call that worked")
     say(Text.assemble(("disk   ", "bold"), (disk(folder), "bold green")))
-    say(Text.assemble(("hook   ", "bold"), f"says nothing ({took:.0f} ms): what kept its contract is let through\n"))
-    end = "The agent here is a script. The tool, the file, the hook process and the shape of its input are real."
-    say(f"{end} Next, in a project of yours: truecall init", style="dim")
+    say(Text.assemble(("hook   ", "bold"), f"says nothing ({took:.0f} ms): the call kept its contract\n"))
+    end = "The agent is a script. The tool, the file, the hook process and its input format are real."
+    say(f"{end} Next, in your own project: truecall init", style="dim")
     return 0
 
 
 def disk(folder: str) -> str:
     path = os.path.join(folder, "notes", f"{ARGS['name']}.md")
     if not os.path.exists(path):
-        return f"notes/{ARGS['name']}.md is not there"
+        return f"notes/{ARGS['name']}.md does not exist"
     with open(path, encoding="utf-8") as file:
         return f"notes/{ARGS['name']}.md: {file.read()!r}"
 
 
 def unexpected(console: Console, what: str) -> int:
-    console.print(f"This is not what should have happened: {what}.", style="bold red")
+    console.print(f"The demo failed: {what}.", style="bold red")
     return 3

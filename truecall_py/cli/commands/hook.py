@@ -1,4 +1,4 @@
-"""`truecall hook`, for --help: the work is done by truecall_py.hook.main, which the entry point calls directly."""
+"""`truecall hook`, for --help only: the entry point calls truecall_py.hook.main directly."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from truecall_py.clients import NAMES
 
 
 @click.command()
-@click.option("--harness", type=click.Choice(NAMES), help="Who sends the event; recognised by its keys if left out.")
-@click.option("--contracts", metavar="PATH", help="Judge by this trusted contract file instead of the project's.")
-@click.option("--state", metavar="DIR", help="The folder of the trust store.")
+@click.option(
+    "--harness", type=click.Choice(NAMES), help="The client that sends the event; default: recognised by its keys."
+)
+@click.option("--contracts", metavar="PATH", help="Use this trusted contract file instead of the project's.")
+@click.option("--state", metavar="DIR", help="The state folder.")
 @click.option("--deadline", metavar="SECONDS", default="20", show_default=True,
-              help="For everything: reading the event, all checks, their clean-up.")  # fmt: skip
+              help="Time for everything: reading the event, all checks, clean-up.")  # fmt: skip
 def hook(**_: object) -> None:
-    """Answers one hook event: JSON on standard input, the harness's own dialect on standard output.
+    """Answers one hook event: JSON on standard input, the client's own format on standard output.
 
-    A call that kept its contracts is answered with nothing, exit code 0. Everything else, truecall's own
-    trouble included, is answered with words that reach the agent; the exit code is then 0 as well, since
-    no harness reads a verdict from it.
+    A verified call gets no answer. Everything else, including truecall's own errors, gets a text that reaches the
+    agent. The exit code is 0 in both cases, since no client reads a verdict from it.
     """
-    raise click.UsageError("the hook is answered by the entry point")
+    raise click.UsageError("the entry point answers the hook")

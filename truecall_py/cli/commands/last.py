@@ -1,5 +1,5 @@
-"""`truecall last`: why the agent was stopped last, and whether that still holds. Shows; what is judged again is
-judged by the engine, and only where the ledger has the very call."""
+"""`truecall last`: the newest correction, and whether it still holds. --again judges with the engine, and only where
+the ledger holds the whole call."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ ENDS = {VERIFIED: 0, REFUTED: 1, UNVERIFIED: 3}
 
 
 @click.command()
-@click.option("--session", metavar="S", default="", help="Only this session, by its id or its beginning.")
-@click.option("--again", is_flag=True, help="Judge it again, now, where the ledger has enough of it.")
+@click.option("--session", metavar="S", default="", help="Only this session: its id, or the start of it.")
+@click.option("--again", is_flag=True, help="Judge the call again now, if the ledger holds enough of it.")
 @click.option("--state", metavar="DIR", help="The state folder.")
 def last(session: str, again: bool, state: str | None) -> int:
-    """Shows the newest stop at which the agent was held, or call that was refuted, refused, or could not be verified.
+    """Shows the newest call that was refuted, refused or unverified, or the newest stop that held the agent.
 
-    With its contract, where that is written, the evidence, and what the agent was ordered to do. The answer of a
-    tool is not kept, and secrets and long arguments are not: --again says so where it needs them.
+    Shows its contract and the contract's place, the evidence, and the order to the agent. The ledger keeps no tool
+    output, secrets or long arguments; --again says so if it needs them.
 
-    Exit codes: 0 shown, or nothing to show; with --again 0 verified now, 1 refuted, 3 could not verify; 2 wrong
-    usage; 3 the ledger cannot be read.
+    Exit codes: 0 shown, or nothing to show; with --again 0 verified, 1 refuted, 3 unverified; 2 wrong usage; 3 the
+    ledger cannot be read.
     """
     folder = folder_of(state)
     ledger = queries.opened(folder)
@@ -45,10 +45,10 @@ def last(session: str, again: bool, state: str | None) -> int:
         text.stop(stop)
         if found is None or found.call not in [each[0] for each in stop.opened]:
             if again:
-                click.echo("again: what is judged at the stop is judged again when the agent stops next")
+                click.echo("again: the conditions of a stop are judged again at the agent's next stop")
             return 3 if again else 0
     if found is None:
-        click.echo("nothing was refuted, refused or left unverified")
+        click.echo("no call was refuted, refused or unverified")
         return 0
     every = session_of(ledger, found.session)
     found = next(each for each in every if each.call == found.call)
@@ -59,7 +59,7 @@ def last(session: str, again: bool, state: str | None) -> int:
     try:
         verdicts = rejudge.judged(found, ledger.key(), folder)
     except Unverified as trouble:
-        click.echo(f"again: it cannot be judged again, because {trouble.why}")
+        click.echo(f"again: cannot judge it again: {trouble.why}")
         return 3
     for each in verdicts:
         shown(each)
@@ -67,7 +67,7 @@ def last(session: str, again: bool, state: str | None) -> int:
 
 
 def stopped(call: Call) -> bool:
-    """Whether the agent was told that a call is not done, not allowed, or not known to be done."""
+    """Whether the agent got a correction for the call, or the call was refused or is pending."""
     return call.corrected or call.state in (REFUSED, calls.PENDING)
 
 

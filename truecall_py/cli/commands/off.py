@@ -1,5 +1,5 @@
-"""`truecall off` and `truecall on`: a person switches truecall off for a while. Writes one small file and one event;
-an agent's own shell is refused, and nothing is off without an end."""
+"""`truecall off` and `truecall on`: a person turns truecall off for a while. Writes one small file and one event.
+Refuses to run in an agent's shell; every pause has an end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 import click
 
 from truecall_py.cli.commands.log import folder_of
-from truecall_py.cli.commands.trust import a_person
+from truecall_py.cli.commands.trust import PERSON, a_person
 from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import length, local, spoken
@@ -19,26 +19,25 @@ from truecall_py.hook import pause
 from truecall_py.ledger.store import SWITCH, Event, Ledger, LedgerError
 from truecall_py.trust import store
 
-PERSON = click.option("--person", is_flag=True, help="A person is there, although an agent's environment is set.")
 STATE = click.option("--state", metavar="DIR", help="The state folder.")
-WRITABLE = "see that its folder is yours to write in"
+WRITABLE = "make its folder writable for you"
 
 
 @click.command()
-@click.option("--for", "duration", metavar="DURATION", required=True, help="How long: 30m, 2h; at most 24h.")
+@click.option("--for", "duration", metavar="DURATION", required=True, help="How long: 30m, 2h; 24h at most.")
 @PERSON
 @STATE
 def off(duration: str, person: bool, state: str | None) -> None:
-    """Switches truecall off for a while, in every project and every client.
+    """Turns truecall off for a while, in every project and every client.
 
-    Calls that are made meanwhile are neither judged nor held up. It ends by itself.
+    Until then truecall neither judges nor refuses calls. It turns itself on again.
 
-    Exit codes: 0 it is off, 2 wrong usage or an agent's shell, 3 it could not be written.
+    Exit codes: 0 truecall is off, 2 wrong usage or an agent's shell, 3 the state folder cannot be written.
     """
-    a_person(person, "switch truecall off")
+    a_person(person, "turn truecall off")
     seconds = length(duration)
     if seconds > pause.LONGEST:
-        raise UsageError("that is longer than 24 hours", do="give at most 24h; it can be said again then")
+        raise UsageError(f"{duration[:80]!r} is longer than 24 hours", do="give 24h at most; you can extend it later")
     folder, now = folder_of(state), time.time()
     written(folder, json.dumps({"until": now + seconds, "since": now}).encode())
     noted(folder, Event("", f"off-{now:.3f}", SWITCH, now, data={"on": False, "until": now + seconds}))
@@ -49,11 +48,11 @@ def off(duration: str, person: bool, state: str | None) -> None:
 @PERSON
 @STATE
 def on(person: bool, state: str | None) -> None:
-    """Switches truecall on again.
+    """Turns truecall on again.
 
-    Exit codes: 0 it is on, 2 wrong usage or an agent's shell, 3 it could not be switched.
+    Exit codes: 0 truecall is on, 2 wrong usage or an agent's shell, 3 the state folder cannot be written.
     """
-    a_person(person, "switch truecall on")
+    a_person(person, "turn truecall on")
     folder, now = folder_of(state), time.time()
     store.check(folder)
     was = pause.until(folder, now)
@@ -61,32 +60,32 @@ def on(person: bool, state: str | None) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(pause.path(folder))
     except OSError as error:
-        raise LedgerError(f"it cannot be switched on: {error.strerror}", pause.path(folder), WRITABLE) from None
+        raise LedgerError(f"cannot turn truecall on: {error.strerror}", pause.path(folder), WRITABLE) from None
     if was is None:
-        click.echo("truecall is on, and was")
+        click.echo("truecall was on already")
         return
     noted(folder, Event("", f"on-{now:.3f}", SWITCH, now, data={"on": True}))
     click.echo(f"truecall is on again, {spoken(was - now)} early")
 
 
 def written(folder: str, data: bytes) -> None:
-    """Writes the switch, and sees that the hook will take it for one."""
+    """Writes the switch file, and checks that the hook accepts it. Raises LedgerError."""
     store.check(folder)
     file = pause.path(folder)
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
         write_whole(file, data)
     except OSError as error:
-        raise LedgerError(f"it cannot be switched off: {error.strerror}", file, WRITABLE) from None
+        raise LedgerError(f"cannot turn truecall off: {error.strerror}", file, WRITABLE) from None
     if pause.until(folder, time.time()) is None:
-        raise LedgerError("it was written, but the hook does not take it for a switch", file, "look at who owns it")
+        raise LedgerError("the hook ignores the switch file", file, "check who owns it")
 
 
 def noted(folder: str, event: Event) -> None:
-    """Writes the event; a ledger that is out of order keeps nobody from switching."""
+    """Records the event; a broken ledger is only reported."""
     try:
         ledger = Ledger(folder)
         ledger.add(event)
         ledger.close()
     except LedgerError as error:
-        click.echo(f"it is not in the ledger: {error}", err=True)
+        click.echo(f"the ledger did not record this: {error}", err=True)

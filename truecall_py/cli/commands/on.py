@@ -1,4 +1,4 @@
-"""`truecall on`, found by its name: it stands beside `off`, and does nothing of its own."""
+"""`truecall on`, found by its name; its code is in `off`."""
 
 from truecall_py.cli.commands.off import on
 

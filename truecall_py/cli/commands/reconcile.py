@@ -1,5 +1,5 @@
-"""`truecall reconcile`: looks up what became of operations and calls that stand open. Shows what was found; what is
-settled is decided by the same code as at the stop."""
+"""`truecall reconcile`: checks unresolved operations and calls again. Shows results; the code of the stop gate
+decides them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from truecall_py.cli.commands.log import EMPTY, folder_of
-from truecall_py.cli.commands.trust import a_person
+from truecall_py.cli.commands.trust import PERSON, a_person
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import ago, length, local, spoken
 from truecall_py.core.types import DUPLICATE, REFUTED, VERIFIED
@@ -26,32 +26,35 @@ from truecall_py.reporting.text import count, fitting, width, wrapped
 from truecall_py.reporting.text import word as coloured
 
 OPEN, OVERDUE = 3, 4
-PATIENCE = 60.0  # seconds for what is kept beside a ledger that was begun anew
-# What is to be done about an operation that was not given up: it is done; it is accepted.
+PATIENCE = 60.0  # seconds for the calls that are stored beside a ledger that was started anew
+# What to do about an operation that was not given up: where it is done, and where it is accepted.
 STANDS = (
-    "nothing needs to be made again; where it should not have been done, undo it at its source",
-    "wait until it is settled (truecall reconcile --watch), or cancel it at its source and reconcile then",
+    "nothing; if it should not have been done, undo it at its source",
+    "wait until it is finished (truecall reconcile --watch), or cancel it at its source, then run this again",
 )
-NOTHING = "nothing stands open: every operation and call that was begun is settled"
+NOTHING = "nothing is unresolved: every recorded operation and call is verified or refuted"
 
 
 @click.command()
-@click.option("--watch", is_flag=True, help="Go on until all is settled, or until Ctrl-C.")
-@click.option("--every", metavar="TIME", default="30s", show_default=True, help="With --watch: between two rounds.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON; with --watch one line for each round.")
-@click.option("--give-up", metavar="CALL", help="Take an operation for never made, by the id of its call.")
-@click.option("--person", is_flag=True, help="A person is there, although an agent's environment is set.")
+@click.option("--watch", is_flag=True, help="Continue until everything is resolved, or until Ctrl-C.")
+@click.option(
+    "--every", metavar="TIME", default="30s", show_default=True, help="With --watch: the time between two rounds."
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON; with --watch one line per round.")
+@click.option("--give-up", metavar="CALL", help="Record that this call never started its operation.")
+@PERSON
 @click.option("--state", metavar="DIR", help="The state folder.")
 def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, person: bool, state: str | None) -> int:
-    """Looks up what became of operations and calls that stand open.
+    """Checks unresolved operations and calls again.
 
-    Each is looked at once, for at most 10 seconds, by the contract that it was begun under, if that is still
-    trusted; nothing is made again. One that is not settled after its `review` is overdue, and stays open. It can be
-    stopped at any time, and run twice at once: what was learnt is kept. With --give-up the source is asked first, and
-    what it says is accepted or done is not given up.
+    Checks each one once, for 10 seconds at most, by the contract under which it was started, if that is still
+    trusted. Repeats no call. An operation that is unresolved after its `review` time is overdue. You can stop the
+    command at any time, or run it twice at once: results are kept.
 
-    Exit codes: 0 nothing stands open, 1 something was refuted or done twice, 2 wrong usage, 3 something stands open,
-    was not given up, or the ledger cannot be read, 4 something is overdue.
+    --give-up asks the source first, and does not give up an operation that is accepted or done.
+
+    Exit codes: 0 nothing is unresolved, 1 something is refuted or done twice, 2 wrong usage, 3 something is
+    unresolved or was not given up, or the ledger cannot be read, 4 something is overdue.
     """
     folder, pause = folder_of(state), length(every)
     if give_up is not None:
@@ -68,38 +71,40 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
             return gave_up(ledger, folder, give_up)
         return watched(ledger, folder, pause, as_json) if watch else once(ledger, folder, as_json)
     except KeyboardInterrupt:
-        click.echo("\nstopped; what was learnt is kept", err=True)
+        click.echo("\nstopped; the results so far are kept", err=True)
         return 130
 
 
 def begun_anew(ledger: Ledger, folder: str) -> None:
-    """Takes in what is kept of calls that the ledger does not know, and tells of those that nobody can look up."""
+    """Records the stored calls that are missing in the ledger, and reports those without a trusted contract."""
     left = recover.taken_in(ledger, ledger.key(), folder, (), time.monotonic() + PATIENCE)
     if left.strange:
         where = os.path.join(folder, pending_calls.OPERATIONS)
-        what = f"{count(left.strange, 'call')} that the ledger does not know and that may have begun something"
-        click.echo(f"no trusted contract is about {what}: {where}", err=True)
+        what = f"{count(left.strange, 'call')} outside the ledger may have started an operation"
+        click.echo(f"{what}, but no trusted contract is about them: {where}", err=True)
 
 
 def gave_up(ledger: Ledger, folder: str, call: str) -> int:
     found = reconciling.named(ledger, call) if call else []
     if not found:
-        raise UsageError(f"no operation that stands open was begun by a call {call[:80]!r}", do="truecall reconcile")
+        raise UsageError(
+            f"call {call[:80]!r} started no unresolved operation", do="list them with: truecall reconcile"
+        )
     made = [reconciling.given_up(ledger, folder, each) for each in found]
     for each in made:
         what = fitting(about(each.item), width() - 14)
         if each.state == reconciling.GIVEN_UP:
-            click.echo(f"given up: {what}; it can be begun again")
+            click.echo(f"given up: {what}; it can be started again")
             wrapped("because", f"a person says so; {each.why}")
         else:
             click.echo(f"not given up: {what}")
-            wrapped("found", f"its source says now: {each.found}")
+            wrapped("found", f"its source now says: {each.found}")
             wrapped("to do", STANDS[each.state == PENDING])
     return 0 if all(each.state == reconciling.GIVEN_UP for each in made) else OPEN
 
 
 def once(ledger: Ledger, folder: str, as_json: bool) -> int:
-    """One round; the exit code."""
+    """Runs one round and returns the exit code."""
     items = reconciling.work(ledger)
     results = []
     for each in reconciling.rounds(ledger, folder, items):
@@ -115,7 +120,8 @@ def once(ledger: Ledger, folder: str, as_json: bool) -> int:
 
 
 def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
-    """Rounds until nothing is open that can be looked at; each thing ever more seldom. The exit code of all."""
+    """Runs rounds until nothing that can be checked is unresolved, each item at growing intervals; returns the exit
+    code."""
     looks: dict[str, int] = {}
     due: dict[str, float] = {}
     told: dict[str, tuple[str, str, bool]] = {}
@@ -134,7 +140,7 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
             told[name] = mark
         names = {item.name for item in items}
         for name, each in done.items():
-            if each.open and name not in names:  # somebody else settled it, or gave it up
+            if each.open and name not in names:  # another process resolved it, or gave it up
                 done[name] = reconciling.unkept(ledger, each.item)
         now = time.time()
         if as_json:
@@ -149,7 +155,7 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
 
 
 def exit_code(results: list[Result], now: float) -> int:
-    """The one place where what was found becomes an exit code."""
+    """The exit code for these results; `now` in seconds since the epoch."""
     left = [each for each in results if each.open]
     if any(each.item.overdue(now) for each in left):
         return OVERDUE
@@ -159,14 +165,14 @@ def exit_code(results: list[Result], now: float) -> int:
 
 
 def about(item: Item) -> str:
-    """A thing by its contract, and what must stand in its receipt."""
+    """An item by its contract and the values in its receipt."""
     match = item.operation.match if item.operation else {}
     told = ", ".join(f"{name} {value}" for name, value in match.items())
     return f"{item.contract}  {told or item.tool}"
 
 
 def show(result: Result, now: float) -> None:
-    """One thing and how it stands, with who looks at it where it is overdue."""
+    """Prints one item with its state, and its owner if it is unresolved."""
     item = result.item
     late = result.open and item.overdue(now)
     head = "  " + (click.style("overdue", fg="red", bold=True) + " " * 4 if late else word(result.state, 11))
@@ -195,7 +201,7 @@ def word(state: str, room: int) -> str:
 
 
 def summary(results: list[Result], now: float) -> str:
-    """How many things stand how, each in one way only: what is overdue is no longer counted as pending or unknown."""
+    """The number of items by state; an overdue one is not counted as pending or unknown too."""
     late = [each for each in results if each.open and each.item.overdue(now)]
     rest = [each for each in results if each not in late]
     names = [(VERIFIED, "done"), (REFUTED, "refuted"), (DUPLICATE, "done twice"), (PENDING, "pending")]
@@ -204,11 +210,11 @@ def summary(results: list[Result], now: float) -> str:
     unknown = sum(each.open and each.state != PENDING for each in rest)
     parts += [f"{unknown} unknown"] if unknown else []
     parts += [f"{len(late)} overdue"] if late else []
-    return f"looked at {count(len(results), 'thing')} that stood open: {', '.join(parts)}"
+    return f"checked {count(len(results), 'unresolved item')}: {', '.join(parts)}"
 
 
 def plain(results: list[Result], now: float) -> dict[str, Any]:
-    """What was found as data, under keys that stay. Times are in seconds since the epoch."""
+    """The results as JSON data with stable keys. Times are in seconds since the epoch."""
     return {
         "at": now, "open": sum(each.open for each in results),
         "overdue": sum(each.open and each.item.overdue(now) for each in results),

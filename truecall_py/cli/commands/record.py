@@ -1,5 +1,5 @@
-"""`truecall record`: a captured call becomes a first contract, by what it left behind. Writes a contract file only
-with --add, and takes nothing away from it."""
+"""`truecall record`: drafts a contract from a captured call and what it left behind. Writes a contract file only with
+--add, and removes nothing from it."""
 
 from __future__ import annotations
 
@@ -22,26 +22,36 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from truecall_py.core.types import ToolCall
 
-LONGEST = 3600.0  # seconds before now from which on nothing is taken for this call's doing
+LONGEST = 3600.0  # seconds; older changes are not attributed to the call
 
 
 @click.command()
 @click.argument("payload")
-@click.option("--before", metavar="DIR", help="A copy of the session's folder from before the call, to compare with.")
-@click.option("--since", metavar="DURATION", help="Files changed in the last 30s, 10m, ...; default: while it ran.")
-@click.option("--add", "target", metavar="FILE", help="Add the contract to this contract file, or create it.")
-@click.option("--id", "name", metavar="NAME", default="", help="The contract's id; made from the tool if left out.")
-@click.option("--harness", type=click.Choice(NAMES), help="Who sent the payload; recognised if left out.")
+@click.option("--before", metavar="DIR", help="A copy of the session's folder from before the call.")
+@click.option(
+    "--since", metavar="DURATION", help="Look at files changed in the last 30s, 10m, ...; default: during the call."
+)
+@click.option("--add", "target", metavar="FILE", help="Append the contract to this file, or create it.")
+@click.option(
+    "--id", "name", metavar="NAME", default="", help="The contract's id; default: made from the tool's name."
+)
+@click.option(
+    "--harness",
+    "--client",
+    "harness",
+    type=click.Choice(NAMES),
+    help="The client that sent the payload; default: recognised.",
+)
 def record(
     payload: str, before: str | None, since: str | None, target: str | None, name: str, harness: str | None
 ) -> int:
-    """Turns a captured call into a first contract, for you to edit.
+    """Drafts a contract from a captured call, for you to edit.
 
-    PAYLOAD is a hook payload of a call that went well (a file, or - for standard input). Record it right after
-    the call: what it names and what changed in the session's folder is looked at as it is now. The values of the
-    call become templates. What is printed passes truecall lint, and verifies this very call.
+    PAYLOAD is the hook payload of a call that worked (a file, or - for standard input). Run this right after the
+    call: it inspects the files that the call names, and those that changed in the session's folder, as they are
+    now. Values of the call become templates. The contract passes truecall lint, and verifies this call.
 
-    Exit codes: 0 printed or added, 2 wrong usage, or nothing could be derived, 3 not a payload.
+    Exit codes: 0 printed or added, 2 wrong usage, or nothing to derive a contract from, 3 not a payload.
     """
     data = payload_files.read(payload)
     call = payload_files.call(payload, harness) if payload != "-" else api.call_of(data, harness)
@@ -60,12 +70,12 @@ def record(
         else append_contract.added(old, found.lines, target)
     )
     append_contract.store(target, old, new)
-    click.echo(f"{found.id}: added to {target}; look at it, then: truecall lint, truecall trust")
+    click.echo(f"{found.id}: added to {target}; review it, then run: truecall lint, truecall trust")
     return 0
 
 
 def project_of(call: ToolCall | None) -> str:
-    """The folder of the contract file that a contract of this call would stand in."""
+    """The folder of the contract file that applies to this call."""
     folder = start = (call.cwd if call and call.cwd and os.path.isdir(call.cwd) else None) or os.getcwd()
     while not os.path.exists(os.path.join(folder, FILE_NAME)):
         if folder == os.path.dirname(folder):
@@ -75,11 +85,11 @@ def project_of(call: ToolCall | None) -> str:
 
 
 def window(payload: str, call: ToolCall | None, since: str | None, before: str | None) -> Window:
-    """When the call ran: as long as it took, until its payload was written. Raises UsageError."""
+    """The period in which the call ran: its duration, up to the time of its payload file. Raises UsageError."""
     now = time.time()
     if before is not None:
         if since is not None:
-            raise UsageError("--before and --since say the same in two ways", do="give one of them")
+            raise UsageError("--before and --since exclude each other", do="give one of them")
         return Window(now, now, os.path.abspath(before))
     if since is not None:
         return Window(now - seconds(since), now)
@@ -99,5 +109,5 @@ def seconds(given: str) -> float:
     except ValueError:
         found = 0.0
     if found <= 0:
-        raise UsageError(f"{given!r} is no duration", do="write it like 30s or 10m")
+        raise UsageError(f"{given!r} is not a duration", do="write it like 30s or 10m")
     return found

@@ -1,5 +1,5 @@
-"""`truecall replay`: what contracts say of the calls of past transcripts. Reads transcripts and contract files,
-writes its output, and touches nothing else; no check of a contract is run that looks at anything but the call."""
+"""`truecall replay`: what contracts say about the calls of past transcripts. Reads transcripts and contract files and
+writes its output. Runs only the checks that need nothing but the call."""
 
 from __future__ import annotations
 
@@ -27,29 +27,33 @@ from truecall_py.reporting.text import width
 if TYPE_CHECKING:
     from truecall_py.trust.store import Source
 
-MANY = 20  # transcripts from which on only what says something is shown
+MANY = 20  # with more transcripts, only problems are shown
 
 
 @click.command()
 @click.argument("transcript", nargs=-1, required=True)
 @click.option("--contracts", metavar="PATH", help="A contract file; default: every truecall.yaml from here upward.")
-@click.option("--all", "every", is_flag=True, help="Show every call: without a contract, of many transcripts.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines: every call, claim and transcript, then the sums.")
-@click.option("--jobs", metavar="N", type=click.IntRange(1), help="Processes; default: one for each core.")
+@click.option(
+    "--all", "every", is_flag=True, help="Show every call, even one without a contract."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="JSON lines: each call, claim and transcript, then the totals."
+)
+@click.option("--jobs", metavar="N", type=click.IntRange(1), help="Processes; default: one per core.")
 def replay(transcript: tuple[str, ...], contracts: str | None, every: bool, as_json: bool, jobs: int | None) -> int:
-    """Says of every call in past transcripts which contracts would have applied, and what they say.
+    """Shows for every call in past transcripts which contracts apply, and their verdicts.
 
-    TRANSCRIPT is a transcript of Claude Code, a rollout of Codex, or a folder of them (*.jsonl). Only what looks at
-    the call itself is judged (result, schema, tests by output). Every other check needs the world of then: it is
-    named and not run, and neither is a command or any code of a contract's.
+    TRANSCRIPT is a transcript of Claude Code, a rollout of Codex, or a folder of them (*.jsonl). Only checks of the
+    call itself run: result, schema, and tests by output. Other checks would need the files and services as they were
+    at the time: they are named, but not run. No command and no code of a contract is run.
 
-    Of more than 20 transcripts only what is wrong or doubtful is shown, and the sums of all.
+    With more than 20 transcripts, only refuted and unverified calls are shown, and the totals.
 
-    Last messages that claim what no call stands behind are listed: by the `claims` of contracts, or, where there are
-    none, by a few plain patterns, as "says so" and never as a lie.
+    Also lists last messages with a claim that no call supports. Contracts with `claims` decide that; without any, a
+    few plain patterns do, and such a message is shown as "says so", not as refuted.
 
-    Exit codes: 0 nothing refuted, 1 something is, a claim without its call too, 2 wrong usage, 3 something could not
-    be verified, or not be read.
+    Exit codes: 0 nothing refuted, 1 a call or claim is refuted, 2 wrong usage, 3 something is unverified or cannot be
+    read.
     """
     files = found(transcript)
     sources = payload_files.sources(contracts)
@@ -64,7 +68,7 @@ def replay(transcript: tuple[str, ...], contracts: str | None, every: bool, as_j
 
 
 def exit_code(sums: Sums) -> int:
-    """The one place where what was found becomes an exit code."""
+    """The exit code for these totals."""
     total = sums.total
     if total["refuted"]:
         return 1
@@ -72,14 +76,14 @@ def exit_code(sums: Sums) -> int:
 
 
 def cores() -> int:
-    """How many processes may run at once."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def found(names: Sequence[str]) -> list[str]:
-    """Every transcript named: a file is itself, a folder all *.jsonl files below it. Raises UsageError."""
+    """The transcripts to read: files as named, and all *.jsonl files below a folder. Raises UsageError."""
     every: list[str] = []
     for name in names:
         if os.path.isdir(name):
@@ -88,14 +92,14 @@ def found(names: Sequence[str]) -> list[str]:
         elif os.path.isfile(name):
             every.append(name)
         else:
-            raise UsageError("there is no such transcript", name, "name a *.jsonl file, or a folder of them")
+            raise UsageError("there is no such transcript", name, "give a *.jsonl file, or a folder of them")
     if not every:
-        raise UsageError("no transcript was found", ", ".join(names), "a folder is searched for *.jsonl files")
+        raise UsageError("there is no transcript in", ", ".join(names), "give a folder that has *.jsonl files")
     return list(dict.fromkeys(every))
 
 
 def pages(sources: Sequence[Source], look: Look, path: str) -> Iterator[Any]:
-    """What is shown of one transcript, as bytes, and its Sums at the end. Runs in a process of the pool."""
+    """The output for one transcript, as bytes, and its Sums at the end. Runs in a process of the pool."""
     page = Plain(path, look) if look.as_json else Page(path, look)
     lines, sums, claims = Lines(), Sums(), Claims(sources)
     try:
@@ -118,7 +122,7 @@ def pages(sources: Sequence[Source], look: Look, path: str) -> Iterator[Any]:
 
 
 def shown(pool: Pool, look: Look, total: Sums) -> None:
-    """Writes what the pool makes to standard output, with a bar on standard error where a person waits."""
+    """Writes the pool's output to standard output, with a progress bar on standard error in a terminal."""
     out = sys.stdout.buffer
     with bar(len(pool.items)) as waiting:
         pool.tick = waiting.tick
@@ -135,7 +139,7 @@ def shown(pool: Pool, look: Look, total: Sums) -> None:
 
 
 class Bar:
-    """A progress bar, drawn by nobody but who asks for it: a thread of its own would not outlive a fork."""
+    """A progress bar that is drawn by `tick`: a thread of its own would not survive a fork."""
 
     def __init__(self, count: int) -> None:
         from rich.console import Console
@@ -157,7 +161,7 @@ class Bar:
         self.progress.update(self.task, completed=done, refresh=True)
 
     def hide(self) -> None:
-        """Takes the bar away where something else is written to the same terminal."""
+        """Removes the bar before other output goes to the same terminal."""
         if self.live and sys.stdout.isatty():
             self.progress.stop()
             self.live = False

@@ -1,5 +1,4 @@
-"""`truecall report`: the ledger as one page of HTML that a person can open anywhere. Shows; judges and counts
-nothing."""
+"""`truecall report`: the ledger as one page of HTML. Shows; judges and counts nothing."""
 
 from __future__ import annotations
 
@@ -21,23 +20,29 @@ NAME = "truecall-report.html"
 
 
 @click.command()
-@click.option("--since", metavar="TIME", help="Only calls made since then: 2h, 7d, 2026-11-29.")
-@click.option("--session", metavar="S", default="", help="Only this session, by its id or its beginning.")
+@click.option("--since", metavar="TIME", help="Only calls since then: 2h, 7d, 2026-11-29.")
+@click.option("--session", metavar="S", default="", help="Only this session: its id, or the start of it.")
 @click.option(
-    "-o", "--output", metavar="FILE", default=NAME, show_default=True, help="Where to; - for standard output."
+    "-o",
+    "--output",
+    metavar="FILE",
+    default=NAME,
+    show_default=True,
+    help="The file; - for standard output.",
 )
-@click.option("--force", is_flag=True, help="Overwrite a file that is no report.")
+@click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
 @click.option("--state", metavar="DIR", help="The state folder.")
 def report(since: str | None, session: str, output: str, force: bool, state: str | None) -> None:
-    """Writes a page that shows what agents reported and what was there.
+    """Writes an HTML page that compares what agents reported with what truecall found.
 
-    One file without a script, which loads nothing: figures, plots, every false claim with its evidence, the
-    correction and what followed, and the timeline of each session. An older report is overwritten, any other file
-    only with --force. It holds what the ledger holds, arguments and findings too, and only you can read it. Prints
-    the path.
+    The page shows figures, plots, every false success with its evidence, its correction and what followed, and a
+    timeline per session. It is one file, has no script and loads nothing.
 
-    Exit codes: 0 written (nothing is, where no hook ever wrote to a ledger), 2 wrong usage, or the file cannot be
-    written, 3 the ledger cannot be read.
+    The page holds everything that the ledger holds, arguments and evidence included. Only you can read it. An older
+    report is overwritten, any other file only with --force. Prints the path.
+
+    Exit codes: 0 written (or no ledger yet, and nothing written), 2 wrong usage, or the file cannot be written, 3 the
+    ledger cannot be read.
     """
     folder, now = folder_of(state), time.time()
     from_ = moment(since, now) if since else 0.0
@@ -57,7 +62,7 @@ def report(since: str | None, session: str, output: str, force: bool, state: str
 
 
 def page(ledger: Ledger, since: float, session: str, now: float) -> str:
-    """The page of these sessions. Raises UsageError for a session that is not there."""
+    """The page as HTML; `since` and `now` in seconds since the epoch. Raises UsageError for an unknown session."""
     from truecall_py.reporting.html import document
     from truecall_py.reporting.html.account import Account
 
@@ -66,7 +71,7 @@ def page(ledger: Ledger, since: float, session: str, now: float) -> str:
         session = queries.whole(ledger, session)
         if session not in names:
             raise UsageError(
-                f"the ledger knows no call of session {session[:80]!r}", do="truecall log lists the newest"
+                f"the ledger has no call of session {session[:80]!r}", do="list the newest with: truecall log"
             )
         names = [session]
     account = Account(since, now)
@@ -76,16 +81,15 @@ def page(ledger: Ledger, since: float, session: str, now: float) -> str:
 
 
 def may_write(path: str, force: bool) -> None:
-    """Raises UsageError where the report may not take this place: what is there is no file, or not
-    ours."""
+    """Raises UsageError if the report may not be written here: the path is not a file, or not a report."""
     from truecall_py.reporting.html.document import START
 
     try:
         about = os.lstat(path)
     except OSError:
-        return  # nothing there; what else may be wrong is said when it is written
+        return  # nothing there; other errors appear on writing
     if not modes.S_ISREG(about.st_mode):
-        raise UsageError("this is no file", path, "name another one with -o, or - for standard output")
+        raise UsageError("this is not a regular file", path, "name another one with -o, or - for standard output")
     if force:
         return
     try:
@@ -94,9 +98,7 @@ def may_write(path: str, force: bool) -> None:
     except OSError:
         ours = False
     if not ours:
-        raise UsageError(
-            "there is a file that truecall report did not write", path, "name another one with -o, or add --force"
-        )
+        raise UsageError("this file exists and is not a report", path, "name another one with -o, or add --force")
 
 
 def write(path: str, text: str, force: bool) -> None:
@@ -104,4 +106,4 @@ def write(path: str, text: str, force: bool) -> None:
     try:
         write_whole(path, text.encode(), last=lambda: may_write(path, force))
     except OSError as error:
-        raise UsageError(f"the file cannot be written: {error.strerror}", path, "name another with -o") from None
+        raise UsageError(f"cannot write the file: {error.strerror}", path, "name another file with -o") from None

@@ -1,4 +1,4 @@
-"""`truecall stats`: what the ledger's calls come to. Shows the figures; counts nothing itself."""
+"""`truecall stats`: the figures of the ledger's calls. Shows; counts nothing itself."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from truecall_py.reporting.text import count
 
 
 @click.command()
-@click.option("--since", metavar="TIME", help="Sessions used since then: 2h, 7d, 2026-11-29.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, everything.")
+@click.option("--since", metavar="TIME", help="Only calls since then: 2h, 7d, 2026-11-29.")
+@click.option("--json", "as_json", is_flag=True, help="Everything, as JSON.")
 @click.option("--state", metavar="DIR", help="The state folder.")
 def stats(since: str | None, as_json: bool, state: str | None) -> None:
-    """Counts false claims of success, and what agents did after a correction.
+    """Counts false successes, and what agents did after a correction.
 
-    A claim is a call that reported success and was judged; it is false where a contract proved that its effect is
-    not there. Calls of sessions that go on are counted as they stand now.
+    A claim is a judged call that reported success. It is false if a contract refuted it. Calls of running sessions
+    count with their current state.
 
-    Exit codes: 0 shown (an empty ledger too), 2 wrong usage, 3 the ledger cannot be read.
+    Exit codes: 0 shown (even if empty), 2 wrong usage, 3 the ledger cannot be read.
     """
     folder, from_ = folder_of(state), moment(since, time.time()) if since else 0.0
     ledger = queries.opened(folder)
@@ -51,16 +51,16 @@ def shown(plain: dict[str, Any], since: float) -> None:
     if claims["judged"]:
         share = f"{100 * claims['rate']:.1f}%"
         click.echo(f"{count(claims['judged'], 'claim')} of success: {claims['false']} false ({share}), "
-                   f"{claims['not_told']} could not be told")  # fmt: skip
+                   f"{claims['not_told']} unverified")  # fmt: skip
     else:
-        click.echo("no claim of success was judged yet")
+        click.echo("no call that reported success was judged yet")
     if plain["observe"]["would_have_blocked"]:
         click.echo(f"observe mode: would have blocked {count(plain['observe']['would_have_blocked'], 'call')}")
     if plain["refused"]:
-        click.echo(f"refused before they ran: {count(plain['refused'], 'call')}")
+        click.echo(f"refused before running: {count(plain['refused'], 'call')}")
     once(plain["operations"])
     if plain["switched_off"]:
-        click.echo(f"switched off by a person: {count(plain['switched_off'], 'time')} (truecall log says when)")
+        click.echo(f"turned off by a person: {count(plain['switched_off'], 'time')} (truecall log shows when)")
     after = plain["after"]
     if total := sum(after.values()):
         words = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in after.items())
@@ -71,10 +71,9 @@ def shown(plain: dict[str, Any], since: float) -> None:
 
 
 def once(told: dict[str, int]) -> None:
-    """The operations that contracts declared, where there are any."""
+    """Prints the operations by state, if there are any."""
     if told["count"]:
         states = ("done", "refuted", "duplicate", "pending", "unknown")
         words = [f"{told[name]} {'done twice' if name == 'duplicate' else name}" for name in states if told[name]]
         late = f"; {told['overdue']} of these overdue (truecall reconcile)" if told["overdue"] else ""
         click.echo(f"{count(told['count'], 'operation')}: {', '.join(words)}{late}")
-

@@ -1,5 +1,4 @@
-"""`truecall test`: runs the examples that contracts carry. Decides nothing about a verdict: it compares the one that
-came with the one that was written."""
+"""`truecall test`: runs the examples in contract files, and compares each verdict with the expected one."""
 
 from __future__ import annotations
 
@@ -21,27 +20,27 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-MANY = 10  # examples from which on a person who waits sees a bar
+MANY = 10  # with this many examples or more, a terminal shows a progress bar
 ENDINGS = (".yaml", ".yml")
 
 
 @click.command("test")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--pack", "packs", metavar="NAME", multiple=True, help="A shipped pack; may be repeated.")
-@click.option("--contract", "only", metavar="ID", multiple=True, help="Only this contract; may be repeated.")
-@click.option("--require", is_flag=True, help="A contract without examples is a failure.")
+@click.option("--pack", "packs", metavar="NAME", multiple=True, help="A shipped pack; repeatable.")
+@click.option("--contract", "only", metavar="ID", multiple=True, help="Only this contract; repeatable.")
+@click.option("--require", is_flag=True, help="Fail if a contract has no examples.")
 @click.option("--format", "form", type=click.Choice(list(test_report.FORMS)), default="text", show_default=True)
 def test(paths: tuple[str, ...], packs: tuple[str, ...], only: tuple[str, ...], require: bool, form: str) -> int:
-    """Runs the examples of contracts: small worlds, calls, and the verdicts that must come of them.
+    """Runs the examples in contract files and compares their verdicts with the expected ones.
 
-    PATH is a contract file or a folder of them; default: every truecall.yaml from here upward. Each example is
-    judged by its own contract alone, in a temporary folder with a home of its own; the URLs of http_status are
-    asked of the example's own pages, and waiting (within, stable_for) is cut to a second.
+    PATH is a contract file or a folder of them; default: every truecall.yaml from here upward. Each example runs in a
+    sandbox: a temporary folder with its own home, judged by its own contract only. http_status asks the pages of the
+    example instead of the network. Waiting (within, stable_for) is cut to one second.
 
-    Running examples runs commands: their `setup` lines, and what the contracts' checks run. As with a test suite,
-    look at a file before you test one that is not yours.
+    Examples run commands: their `setup` lines, and those of the contracts' checks. Read a file that is not yours
+    before you test it.
 
-    Exit codes: 0 all as written, 1 one is not, or none was run, 2 wrong usage, 3 a contract file cannot be used.
+    Exit codes: 0 all examples passed, 1 one failed or none ran, 2 wrong usage, 3 a contract file cannot be used.
     """
     files = list(dict.fromkeys([*found(paths or (() if packs else upward())), *map(pack_file, packs)]))
     subjects, broken = read(files)
@@ -58,7 +57,7 @@ def test(paths: tuple[str, ...], packs: tuple[str, ...], only: tuple[str, ...], 
 def exit_code(
     subjects: Sequence[Subject], results: Sequence[tuple[Subject, Ran]], require: bool, broken: bool
 ) -> int:
-    """The one place where results become an exit code."""
+    """The exit code for these results."""
     if broken:
         return 3
     bare = require and any(not subject.examples for subject in subjects)
@@ -79,13 +78,13 @@ def upward() -> tuple[str, ...]:
             break
         folder = os.path.dirname(folder)
     if not every:
-        what = f"no {FILE_NAME} here or in any folder above"
-        raise UsageError(what, os.getcwd(), "name a contract file, or a --pack; truecall init writes a first one")
+        what = f"there is no {FILE_NAME} here or in a folder above"
+        raise UsageError(what, os.getcwd(), "give a contract file or a --pack, or create one with: truecall init")
     return tuple(every)
 
 
 def found(paths: Iterable[str]) -> Iterator[str]:
-    """The contract files that are named. Raises UsageError."""
+    """The contract files at these paths. Raises UsageError."""
     for path in paths:
         if os.path.isfile(path):
             yield path
@@ -94,16 +93,16 @@ def found(paths: Iterable[str]) -> Iterator[str]:
         elif os.path.isdir(path):
             names = [name for name in sorted(os.listdir(path)) if name.endswith(ENDINGS)]
             if not names:
-                raise UsageError("there is no contract file in this folder", path, "name a folder of *.yaml files")
+                raise UsageError("this folder has no contract file", path, "give a folder of *.yaml files")
             yield from (os.path.join(path, name) for name in names)
         else:
-            raise UsageError("there is no such contract file or folder", path, "truecall test --help")
+            raise UsageError("there is no such contract file or folder", path, "give one that exists, or a --pack")
 
 
 def pack_file(name: str) -> str:
     """The file of a shipped pack. Raises UsageError."""
     if name not in rules.packs():
-        raise UsageError(f"there is no pack {name!r}", do=f"packs: {', '.join(rules.packs())}")
+        raise UsageError(f"there is no pack {name!r}", do=f"choose one of: {', '.join(rules.packs())}")
     path = os.path.join(places.contracts(), f"{name}.yaml")
     near = os.path.relpath(path)
     return path if near.startswith("..") else near
@@ -124,12 +123,12 @@ def chosen(subjects: Sequence[Subject], only: Sequence[str]) -> list[Subject]:
     known = [subject.id for subject in subjects]
     for name in only:
         if name not in known:
-            raise UsageError(f"there is no contract {name!r} in these files", do=f"contracts: {', '.join(known)}")
+            raise UsageError(f"there is no contract {name!r} in these files", do=f"choose one of: {', '.join(known)}")
     return [subject for subject in subjects if subject.id in only]
 
 
 def cannot(error: ContractError) -> str:
-    """Every problem of a file, a place and a way out each."""
+    """The problems of a file, each with its place and its fix."""
     return "\n".join(
         f"{lint.where(error.path, each)}: {lint.named(each)}\n  -> {each.hint}" for each in error.problems
     )
@@ -145,7 +144,7 @@ def ran(subjects: Iterable[Subject]) -> Iterator[tuple[Subject, Ran]]:
 
 
 def progress(results: Iterator[tuple[Subject, Ran]], count: int, form: str) -> Iterator[tuple[Subject, Ran]]:
-    """The results, with a bar on standard error where a person waits for many."""
+    """The results, with a progress bar on standard error for many in a terminal."""
     if count < MANY or form != "text" or not sys.stderr.isatty():
         yield from results
         return

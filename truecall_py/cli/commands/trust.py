@@ -1,4 +1,4 @@
-"""`truecall trust`: a person looks at a contract file once, and from then on the hook enforces that content."""
+"""`truecall trust`: a person reviews a contract file, and the hook enforces that content from then on."""
 
 from __future__ import annotations
 
@@ -21,29 +21,32 @@ from truecall_py.trust.pin import Compiled, canonical, compile_file, revoke, tru
 from truecall_py.trust.pin import trust as store
 from truecall_py.trust.store import UNTRUSTED, check, folder_of, pins, read_pin, source
 
-# What agents' harnesses set for the commands they run.
+# Variables that clients set for the commands of their agents.
 AGENT_MARKS = (
     "CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "GEMINI_SESSION_ID",
     "QWEN_CODE_SESSION_ID", "COPILOT_CLI", "CURSOR_AGENT", "OPENCODE",
 )  # fmt: skip
 
+PERSON = click.option(
+    "--person", is_flag=True, help="Confirm that a human runs this, although the environment looks like an agent's."
+)
+
 
 @click.command()
 @click.argument("path", required=False)
-@click.option("--yes", is_flag=True, help="Do not ask (needed where there is no terminal).")
-@click.option("--person", is_flag=True, help="A person is there, although an agent's environment is set.")
-@click.option("--list", "listing", is_flag=True, help="List what is trusted.")
-@click.option("--revoke", "revoking", is_flag=True, help="Take trust back from PATH.")
-@click.option("--state", metavar="DIR", help="The folder of the trust store.")
+@click.option("--yes", is_flag=True, help="Do not ask (needed without a terminal).")
+@PERSON
+@click.option("--list", "listing", is_flag=True, help="List the trusted files.")
+@click.option("--revoke", "revoking", is_flag=True, help="Stop trusting PATH.")
+@click.option("--state", metavar="DIR", help="The state folder.")
 def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bool, state: str | None) -> None:
-    """Validates, shows and pins a contract file; the hook enforces what was pinned.
+    """Validates, shows and pins a contract file. The hook enforces the pinned version.
 
-    PATH is a contract file or its folder; ./truecall.yaml if left out. The code that a contract names inside
-    its folder is pinned with it. When the file changes, the trusted form stays in force until this command
-    is run again.
+    PATH is a contract file or its folder; default: ./truecall.yaml. Code that a contract names inside its folder is
+    pinned too. If the file changes, the hook keeps enforcing the pinned version until you run this command again.
 
-    Exit codes: 0 done, 2 wrong usage, a file that cannot be used or an agent's shell, 3 the store cannot be used, 130
-    you said no.
+    Exit codes: 0 done, 2 wrong usage, an unusable file or an agent's shell, 3 the state folder cannot be used, 130
+    you answered no.
     """
     state = os.path.abspath(state) if state else places.state()
     check(state)
@@ -54,7 +57,7 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
     target = os.path.join(path or ".", FILE_NAME) if path is None or os.path.isdir(path) else path
     if revoking:
         count = revoke(target, state)
-        click.echo(f"{canonical(target)}: {count} trusted {'content' if count == 1 else 'contents'} taken back")
+        click.echo(f"{canonical(target)}: no longer trusted ({count} {'version' if count == 1 else 'versions'})")
         return
     compiled = compile_file(target)
     shown(compiled)
@@ -64,13 +67,12 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
 
 
 def a_person(said: bool, what: str = "change what is trusted") -> None:
-    """Raises UsageError in an agent's shell, unless somebody said that a person is there. `what` is what only a
-    person may do."""
+    """Raises UsageError in an agent's shell, unless `said` (the option --person). `what` is the action."""
     marks = [name for name in AGENT_MARKS if os.environ.get(name)]
     if marks and not said:
         raise UsageError(
-            f"this looks like an agent's own shell ({marks[0]} is set), and only a person may {what}",
-            do="run it in a terminal of your own, or add --person",
+            f"only a person may {what}, and this looks like an agent's shell ({marks[0]} is set)",
+            do="run it in your own terminal, or add --person",
         )
 
 
@@ -78,13 +80,13 @@ def confirm(yes: bool) -> None:
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("this is no terminal, so nobody can be asked", do="look at it first, then add --yes")
+        raise UsageError("cannot ask: this is not a terminal", do="review the file first, then add --yes")
     click.confirm("Enforce these contracts?", abort=True)
 
 
 def shown(compiled: Compiled) -> None:
-    """What is about to be trusted: every contract of the file's own with what it applies to, what it checks and what
-    it runs, and how many come with each pack."""
+    """Prints what is about to be trusted: each contract of the file with its tools, checks and commands, and the
+    number of contracts per pack."""
     say(compiled.path)
     for plain in compiled.contracts:
         if plain.get("pack"):
@@ -95,7 +97,7 @@ def shown(compiled: Compiled) -> None:
             about = f"at the stop{f', about {about}' if about else ''}"
         say(f"  {plain['id']}: {about}{observe}")
         if plain.get("claims"):
-            say(f"    where the last message holds {' or '.join(map(shown_value, plain['claims']))}")
+            say(f"    if the last message contains {' or '.join(map(shown_value, plain['claims']))}")
         for path, matcher in plain["when"].items():
             say(f"    when {path} {describe(matcher)}")
         for line in checks_in(plain["post"]):
@@ -103,10 +105,10 @@ def shown(compiled: Compiled) -> None:
         for line in checks_in(plain.get("pre", [])):
             say(f"    before the call: {line}")
         for effect in plain.get("requires", ()):
-            say(f"    before the call: the effect {effect} was verified")
+            say(f"    before the call: the effect {effect} must be verified")
         for line in operation(plain):
             say(f"    {line}")
-        for name in ("remedy", "alternatives"):  # what an agent is told to do
+        for name in ("remedy", "alternatives"):  # orders to the agent
             if plain.get(name):
                 say(f"    {name}: {shown_value(plain[name])}")
     for line in packs(compiled.contracts):
@@ -116,16 +118,15 @@ def shown(compiled: Compiled) -> None:
     for problem in compiled.warnings:
         say(f"  warning, line {problem.line}: {problem.message}")
     if compiled.pinned:
-        say(f"  pinned with it: {', '.join(compiled.pinned)}")
+        say(f"  also pinned: {', '.join(compiled.pinned)}")
     if compiled.unpinned:
-        say(f"  run, but not pinned: {', '.join(compiled.unpinned)}")
+        say(f"  run but not pinned: {', '.join(compiled.unpinned)}")
     if os.path.basename(compiled.path) != FILE_NAME:
-        say(f"  note: the hook reads this file only with --contracts, since its name is not {FILE_NAME}")
+        say(f"  note: the hook reads this file only with --contracts, because its name is not {FILE_NAME}")
 
 
 def packs(contracts: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """A line for each pack: its contracts are truecall's own and the same everywhere, and one by one they would push
-    out of sight what must be looked at."""
+    """A line per pack: its contracts ship with truecall, and listing each would hide the file's own."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for plain in contracts:
         if plain.get("pack"):
@@ -139,14 +140,14 @@ def packs(contracts: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def operation(plain: dict[str, Any]) -> Iterator[str]:
-    """What a contract asks of the source of its receipt, what must stand in it, and the steps that it joins."""
+    """The lines about a contract's receipt, idempotency key and steps."""
     if receipt := plain.get("receipt"):
         for line in checks_in(receipt["from"]):
             yield f"receipt from {line}"
         for path, wanted in receipt["match"].items():
             yield f"  {path} is {shown_value(wanted)}"
         yield f"  {receipt['state']}: " + ", ".join(f"{word} is {means}" for word, means in receipt["states"].items())
-        yield f"  a second call of it is {'refused' if receipt['duplicates'] == 'refuse' else 'reported'}"
+        yield f"  a second call for it is {'refused' if receipt['duplicates'] == 'refuse' else 'reported'}"
     if plain.get("key"):
         yield f"idempotency key {plain['key']}"
     if plain.get("steps"):
@@ -154,12 +155,12 @@ def operation(plain: dict[str, Any]) -> Iterator[str]:
 
 
 def say(text: str) -> None:
-    """A line; nothing in a contract may move the cursor over what a person should see."""
+    """Prints a line; control characters of a contract cannot hide other lines."""
     click.echo(harmless(text.replace("\n", "\\n")))
 
 
 def checks_in(checks: Any, indent: str = "") -> Iterator[str]:
-    """A line for every check and everything it was told, argv as a shell would have it."""
+    """A line per check with its parameters; argv as a shell command."""
     for item in checks if isinstance(checks, list) else [checks]:
         name, params = item["check"], item["params"]
         if name in COMBINATORS:
@@ -180,15 +181,15 @@ def shown_value(value: Any) -> str:
 def listed(state: str) -> None:
     paths = trusted_paths(state)
     if not paths:
-        click.echo("nothing is trusted yet; `truecall trust` in a folder with a truecall.yaml begins")
+        click.echo("nothing is trusted yet. To start: truecall trust, in a folder with a truecall.yaml")
     for path in paths:
         folder = folder_of(state, path)
         names = pins(folder)
         found = source(path, os.path.dirname(path), state)
         if found is None or found.status == UNTRUSTED:
-            click.echo(f"{path}: not enforced; it {found.why if found else 'is not trusted'}")
+            click.echo(f"{path}: not enforced, because it {found.why if found else 'is not trusted'}")
             continue
         header = read_pin(os.path.join(folder, names[0])).header
         at = time.strftime("%Y-%m-%d %H:%M", time.localtime(header["trusted_at"]))
-        more = f", {len(names)} contents" if len(names) > 1 else ""
+        more = f", {len(names)} versions" if len(names) > 1 else ""
         click.echo(f"{path}: {found.status}, {len(found.contracts())} contracts, since {at}{more}")

@@ -1,4 +1,4 @@
-"""`truecall verify`: the hook's own judgement by hand, on payloads that were captured."""
+"""`truecall verify`: judges captured payloads as the hook would."""
 
 from __future__ import annotations
 
@@ -23,19 +23,25 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("payload", nargs=-1, required=True)
 @click.option("--contracts", metavar="PATH", help="A contract file; default: every truecall.yaml from here upward.")
-@click.option("--harness", type=click.Choice(NAMES), help="Who sent the payloads; recognised if left out.")
+@click.option(
+    "--harness",
+    "--client",
+    "harness",
+    type=click.Choice(NAMES),
+    help="The client that sent the payloads; default: recognised.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True)
-@click.option("--require-match", is_flag=True, help="End with 3 where no contract applied to a tool call.")
+@click.option("--require-match", is_flag=True, help="Exit with 3 if no contract applies to a tool call.")
 def verify(
     payload: tuple[str, ...], contracts: str | None, harness: str | None, form: str, require_match: bool
 ) -> int:
-    """Judges captured hook payloads against the world as it is now.
+    """Judges captured hook payloads against the current state of the machine.
 
-    PAYLOAD is a file, a folder of *.json files, or - for standard input. No trust is needed: you run it.
+    PAYLOAD is a file, a folder of *.json files, or - for standard input. The contract file need not be trusted.
 
-    Of a call that is only announced (PreToolUse) its guards are judged: refuted is one that they refuse.
+    For a call that has not run yet (PreToolUse) the guards are judged: a call that they refuse is refuted.
 
-    Exit codes: 0 all verified or none applied, 1 refuted, 2 wrong usage, 3 could not verify.
+    Exit codes: 0 all verified or no contract applies, 1 refuted, 2 wrong usage, 3 unverified.
     """
     from truecall_py.cli.output import verify as verify_report
 
@@ -55,7 +61,7 @@ def judged(names: Sequence[str], sources: Sequence[Source], harness: str | None)
 
 
 def progress(results: Iterator[Judged], count: int, form: str) -> Iterator[Judged]:
-    """The results, with a bar on standard error where a person waits for many."""
+    """The results, with a progress bar on standard error for many in a terminal."""
     if count < 10 or not sys.stderr.isatty():
         yield from results
         return
@@ -66,7 +72,7 @@ def progress(results: Iterator[Judged], count: int, form: str) -> Iterator[Judge
 
 
 def exit_code(results: Sequence[Judged], require_match: bool) -> int:
-    """The one place where verdicts become an exit code."""
+    """The exit code for these results."""
     states = [result.state for result in results]
     if REFUTED in states:
         return 1

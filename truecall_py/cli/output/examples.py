@@ -1,4 +1,4 @@
-"""How `test` shows its results: for a person, as JSON, as JUnit. Shows; decides nothing."""
+"""The output of `truecall test`: text, JSON or JUnit."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     Results = Sequence[tuple[Subject, Ran]]
 
 WIDEST = 100
-LABEL = 9  # columns of `expected` and a blank
+LABEL = 9  # the width of `expected` and a blank
 
 
 def colours() -> bool | None:
-    """What click is told: never colours where NO_COLOR is set, else as the terminal is."""
+    """click's `color`: False if NO_COLOR is set, otherwise None (as the terminal supports)."""
     return False if os.environ.get("NO_COLOR") else None
 
 
@@ -45,7 +45,7 @@ def text(subjects: Sequence[Subject], results: Results, require: bool) -> str:
                 lines += failure(subject, result)
     lines.append(click.style(summary(subjects, results), bold=True))
     if not results:
-        lines.append("  -> give a contract `examples:`; those of a shipped pack run with: truecall test --pack files")
+        lines.append("  -> add `examples:` to a contract, or run those of a pack with: truecall test --pack files")
     return "\n".join(lines) + "\n"
 
 
@@ -56,16 +56,16 @@ def headline(subject: Subject, results: Sequence[Ran], require: bool) -> str:
     elif held == len(results):
         mark, colour, words = "ok", "green", counted(held, "example")
     else:
-        mark, colour, words = "FAIL", "red", f"{held} of {counted(len(results), 'example')} as written"
+        mark, colour, words = "FAIL", "red", f"{held} of {counted(len(results), 'example')} passed"
     return f"  {click.style(f'{mark:<4}', fg=colour)} {subject.id}  {click.style(words, dim=True)}"
 
 
 def failure(subject: Subject, result: Ran) -> list[str]:
-    """The lines about an example that did not end as it is written."""
+    """The lines about an example that failed."""
     where = f"{harmless(subject.path)}:{result.example.line}"
     lines = [f"       {where}: {click.style(harmless(result.example.title), bold=True)}"]
     if result.trouble:
-        return [*lines, *labelled("trouble", result.trouble)]
+        return [*lines, *labelled("error", result.trouble)]
     lines += labelled("expected", result.wanted)
     lines += labelled("got", result.state)
     for verdict in result.verdicts:
@@ -79,13 +79,13 @@ def checked(verdict: Verdict) -> list[str]:
         words = "because" if outcome.state == "unverified" else "found"
         subject = f" of {verdict.subject}" if verdict.subject else ""
         lines += labelled("check", f"{outcome.check}{subject}: {outcome.state}")
-        lines += labelled("wanted", outcome.expected)
+        lines += labelled("expects", outcome.expected)
         lines += labelled(words, outcome.found)
     return lines
 
 
 def labelled(label: str, words: str) -> list[str]:
-    """`label words`, folded to the width of the terminal."""
+    """`label words`, wrapped to the width of the terminal."""
     width = min(shutil.get_terminal_size((80, 24)).columns, WIDEST)
     indent = " " * (9 + LABEL)
     clean = quoted(shortened(words), 600)
@@ -95,7 +95,7 @@ def labelled(label: str, words: str) -> list[str]:
 
 
 def shortened(words: str) -> str:
-    """A phrase without the temporary folder that nobody can look into any more."""
+    """The phrase without the path of the temporary folder, which is gone."""
     import re
     import tempfile
 
@@ -109,9 +109,9 @@ def counted(number: int, noun: str) -> str:
 
 def summary(subjects: Sequence[Subject], results: Results) -> str:
     held = sum(result.holds for _, result in results)
-    words = [f"{held} as written"] if results else ["nothing was tested"]
+    words = [f"{held} passed"] if results else ["nothing ran"]
     if len(results) > held:
-        words.append(f"{len(results) - held} not")
+        words.append(f"{len(results) - held} failed")
     bare = sum(not subject.examples for subject in subjects)
     more = f"; {counted(bare, 'contract')} without examples" if bare else ""
     return f"{counted(len(subjects), 'contract')}, {counted(len(results), 'example')}: {', '.join(words)}{more}"
@@ -144,7 +144,7 @@ def json_(subjects: Sequence[Subject], results: Results, require: bool) -> str:
 
 
 def junit(subjects: Sequence[Subject], results: Results, require: bool) -> str:
-    """One test case an example; a contract without examples is a skipped one, with --require a failure."""
+    """One test case per example; a contract without examples is skipped, or a failure with --require."""
     found = []
     for subject in subjects:
         rows = [(result.example.title, *kind(result)) for each, result in results if each is subject]
@@ -155,7 +155,7 @@ def junit(subjects: Sequence[Subject], results: Results, require: bool) -> str:
 
 
 def kind(result: Ran) -> tuple[str, str]:
-    """("" | failure | error, words) of an example's test case."""
+    """The kind ("" | failure | error) and the text of an example's test case."""
     if result.holds:
         return "", ""
     if result.trouble:

@@ -1,4 +1,4 @@
-"""Results as JUnit's XML, the form that every CI system shows. Says what it is given; decides nothing."""
+"""Results as JUnit XML, which every CI system shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOTALS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 @record(frozen=True)
 class Case:
-    """One test case: `kind` is "" where it holds, else failure, error or skipped; `more` are further attributes."""
+    """One test case. `kind`: "" (passed), failure, error or skipped; `more`: further attributes."""
 
     group: str
     name: str
@@ -25,7 +25,7 @@ class Case:
 
 
 def suite(name: str, cases: Iterable[Case]) -> str:
-    """The document of one test suite."""
+    """The XML document of one test suite."""
     found = ElementTree.Element("testsuite", name=name)
     totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     for each in cases:

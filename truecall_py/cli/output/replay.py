@@ -1,5 +1,4 @@
-"""How `replay` shows what it finds: a transcript at a time, as text or as JSON lines, and the sums at the end. Shows
-and counts; decides no verdict and no exit code."""
+"""The output of `truecall replay`: one transcript at a time, as text or JSON lines, and the totals at the end."""
 
 from __future__ import annotations
 
@@ -17,20 +16,20 @@ from truecall_py.core.redaction import harmless, quoted
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Outcome
 from truecall_py.replay.claims import SAYS_SO, Claimed
 from truecall_py.replay.judge import STATES, THEN, Replayed
-from truecall_py.reporting.text import count, fitting
+from truecall_py.reporting.text import count, fitting, name_outcome
 
 COLOURS = {VERIFIED: "green", REFUTED: "red", UNVERIFIED: "yellow", SAYS_SO: "yellow", THEN: None}
 WORDS = {REFUTED: "REFUTED", UNVERIFIED: "UNVERIFIED", VERIFIED: "verified", THEN: "needs world", SAYS_SO: "SAYS SO"}
-NAMES = {THEN: "needs-world", SAYS_SO: "says-so"}  # where they must be one word
+NAMES = {THEN: "needs-world", SAYS_SO: "says-so"}  # in JSON
 KEYS = {REFUTED: "refuted", UNVERIFIED: "unverified", VERIFIED: "verified", THEN: "world"}
-MANY = 2000  # names of tools, or contracts, that are counted by themselves
+MANY = 2000  # the most tools, and the most contracts, that are counted by name
 SUMS = ("transcripts", "lines", "calls", "applied", *KEYS.values(), "claims", "says_so", "unanswered", "scripts",
         "damaged", "unknown", "unreadable", "others")  # fmt: skip
 
 
 @record(frozen=True)
 class Look:
-    """What is shown, and how: `brief` leaves out what nothing is wrong with, `room` is the width in letters."""
+    """The options of the output: `brief` leaves out calls without a problem; `room` is the width in letters."""
 
     as_json: bool
     brief: bool
@@ -40,7 +39,7 @@ class Look:
 
 
 class Sums:
-    """What transcripts come to. `tools` and `contracts` are counted by name."""
+    """The totals of transcripts; `tools` and `contracts` by name."""
 
     def __init__(self) -> None:
         self.total = dict.fromkeys(SUMS, 0)
@@ -92,7 +91,7 @@ def add(sums: dict[str, int], more: dict[str, int]) -> None:
 
 
 class Page:
-    """One transcript as text: its name is shown before the first thing that there is to say of it."""
+    """One transcript as text; its name precedes its first line."""
 
     def __init__(self, path: str, look: Look) -> None:
         self.path, self.look, self.begun = path, look, False
@@ -123,7 +122,7 @@ class Page:
         for each in found:
             if self.look.brief and each.state in (THEN, VERIFIED):
                 continue
-            outcome = "" if each.outcome in ("", "unknown") else f"  {each.outcome}"
+            outcome = "" if each.outcome in ("", "unknown") else f"  {name_outcome(each.outcome)}"
             observed = "  (observe)" if each.mode == "observe" else ""
             yield from self.lines(self.head(each.state, each.contract, made.line, f"{tool}{outcome}{observed}"))
             yield from self.checks(each)
@@ -146,19 +145,19 @@ class Page:
 
     def end(self, lines: Lines, sums: Sums) -> Iterator[bytes]:
         if not lines.harness and lines.number:
-            yield from self.lines("  no transcript of Claude Code or Codex")
+            yield from self.lines("  not a transcript of Claude Code or Codex")
             return
         total = sums.total
         for number, why in lines.places:
             yield from self.lines(self.style(f"  line {number}: {fitting(why, self.look.room - 20)}", fg="yellow"))
         if lines.damaged > len(lines.places):
-            yield from self.lines(f"  and {lines.damaged - len(lines.places)} lines more that cannot be read")
+            yield from self.lines(f"  and {lines.damaged - len(lines.places)} more unreadable lines")
         if lines.unknown:
             some = ", ".join(f"{name} ({number})" for name, number in sorted(lines.unknown.items())[:6])
-            yield from self.lines("  " + fitting(f"lines of a kind that is not known: {some}", self.look.room - 2))
+            yield from self.lines("  " + fitting(f"lines of an unknown kind: {some}", self.look.room - 2))
         if lines.scripts:
             some = count(lines.scripts, "script")
-            yield from self.lines(f"  {some} of code mode, with calls that are not recorded")
+            yield from self.lines(f"  {some} of code mode, whose calls the rollout does not record")
         if not self.look.brief or self.begun:
             said = f"{count(total['calls'], 'call')}, {total['applied']} with a contract"
             yield from self.lines(self.style(f"  {lines.harness or 'empty'}: {said}", dim=True))
@@ -216,15 +215,15 @@ def word(state: str) -> str:
 
 
 def trouble(path: str, why: str, look: Look) -> bytes:
-    """A transcript that was not read to its end."""
+    """The output for a transcript that could not be read to its end."""
     if look.as_json:
         return json.dumps({"kind": "trouble", "transcript": quoted(path, 4000), "why": why}).encode() + b"\n"
     page = Page(path, look)
-    return b"".join(page.lines(page.style(f"  NOT READ TO ITS END: {why}", fg="red")))
+    return b"".join(page.lines(page.style(f"  READING FAILED: {why}", fg="red")))
 
 
 def summary(sums: Sums, look: Look) -> None:
-    """Writes the sums to standard output."""
+    """Writes the totals to standard output."""
     total = sums.total
     if look.as_json:
         tools = [{"tool": quoted(name, 400), **counts} for name, counts in ordered(sums.tools)]
@@ -242,35 +241,35 @@ def summary(sums: Sums, look: Look) -> None:
 
 
 def told(total: dict[str, int]) -> Iterator[str]:
-    """The sums in sentences; those that are nothing are left out."""
+    """The totals in sentences, without those that are 0."""
     judged = ", ".join(f"{total[KEYS[each]]} {each}" for each in (REFUTED, UNVERIFIED, VERIFIED) if total[KEYS[each]])
     if judged:
         yield f"by the calls themselves: {judged}"
     if total["world"]:
         need = "needs" if total["world"] == 1 else "need"
-        yield f"{total['world']} {need} the world of then (\u201cworld\u201d below), not judged"
+        yield f"{total['world']} {need} files or services as they were (\u201cworld\u201d below), not judged"
     if total["claims"]:
-        yield f"{count(total['claims'], 'claim')} without the call that a contract asks for"
+        yield f"{count(total['claims'], 'claim')} without the call that its contract requires"
     if total["says_so"]:
-        say = "says" if total["says_so"] == 1 else "say"
         some = count(total["says_so"], "last message")
-        yield f"{some} that {say} so, with no call that changes anything in the turn"
+        yield f"{some} with a claim, in a turn without a call that changes anything"
     if total["unanswered"]:
         yield f"{count(total['unanswered'], 'call')} without an answer"
     if total["scripts"]:
-        yield f"{count(total['scripts'], 'script')} of code mode, with calls that no rollout holds"
+        yield f"{count(total['scripts'], 'script')} of code mode, whose calls the rollout does not record"
     if total["damaged"]:
-        yield f"{count(total['damaged'], 'line')} that cannot be read"
+        yield f"{count(total['damaged'], 'unreadable line')}"
     if total["unknown"]:
-        yield f"{count(total['unknown'], 'line')} of a kind that is not known"
+        yield f"{count(total['unknown'], 'line')} of an unknown kind"
     if total["others"]:
-        yield f"{count(total['others'], 'file')} that no client of the two wrote"
+        yield f"{count(total['others'], 'file')} that neither client wrote"
     if total["unreadable"]:
-        yield f"{count(total['unreadable'], 'transcript')} not read to the end"
+        yield f"{count(total['unreadable'], 'transcript')} that could not be read to the end"
 
 
 def ordered(named: dict[str, dict[str, int]]) -> Iterable[tuple[str, dict[str, int]]]:
-    """What went wrong most often first."""
+    """The counts by name, most refuted first."""
+
     def first(item: tuple[str, dict[str, int]]) -> tuple[Any, ...]:
         counts = item[1]
         every = counts.get("calls", counts.get("verdicts", 0))

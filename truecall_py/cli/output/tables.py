@@ -8,18 +8,22 @@ import click
 
 from truecall_py.reporting.text import fitting
 
-ROWS = 15  # of one table
+ROWS = 15  # the most rows of one table
+LABELS = {"lies": "false"}  # column heads that differ from the keys of the JSON output
 
 
 def table(first: str, rows: list[dict[str, Any]], *columns: str) -> None:
-    """A table of at most ROWS rows, 80 letters wide."""
+    """Prints at most ROWS rows, 80 letters wide; `first` and `columns` are keys of each row."""
     if not rows:
         return
-    room = 80 - sum(len(name) + 2 for name in columns)
-    names = "".join(f"  {name.replace('_', ' ')}" for name in columns)
+    heads = [LABELS.get(name, name.replace("_", " ")) for name in columns]
+    room = 80 - sum(len(head) + 2 for head in heads)
+    names = "".join(f"  {head}" for head in heads)
     click.echo("\n" + click.style(f"{first:<{room}}{names}", bold=True))
     for row in rows[:ROWS]:
-        cells = "".join(f"  {row[name.replace(' ', '_')]:>{len(name)}}" for name in columns)
+        cells = "".join(
+            f"  {row[name.replace(' ', '_')]:>{len(head)}}" for name, head in zip(columns, heads, strict=True)
+        )
         click.echo(f"{fitting(str(row[first]), room - 1):<{room}}{cells}")
     if len(rows) > ROWS:
-        click.echo(f"and {len(rows) - ROWS} more: --json has them all")
+        click.echo(f"and {len(rows) - ROWS} more: --json shows them all")

@@ -1,4 +1,4 @@
-"""How `verify` shows its results: for a person, as JSON, as JUnit. Shows; decides no verdict and no exit code."""
+"""The output of `truecall verify`: text, JSON or JUnit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from truecall_py.core.record import record
 from truecall_py.core.redaction import harmless, quoted
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
 from truecall_py.judging.judge import Judgement
+from truecall_py.reporting.text import name_outcome
 
-MANY = 20  # payloads from which on those that no contract applies to are only counted
+MANY = 20  # with more payloads, those without a contract are only counted
 COLOURS = {VERIFIED: "green", REFUTED: "bold red", UNVERIFIED: "yellow"}
 
 
 @record(frozen=True)
 class Judged:
-    """One payload and what came of it; `trouble` where it could not even be read as a hook call."""
+    """One payload and its judgement; `trouble`: why it is not a hook payload."""
 
     name: str
     judgement: Judgement | None
@@ -41,7 +42,7 @@ class Judged:
 
 
 def console() -> tuple[Console, io.StringIO]:
-    """A console that writes into a buffer in the width and colours of the terminal that will show it."""
+    """A console that writes into a buffer, with the width and colours of the terminal."""
     buffer = io.StringIO()
     real = Console(file=sys.stdout)
     width = real.width if real.is_terminal else 100
@@ -52,15 +53,14 @@ def console() -> tuple[Console, io.StringIO]:
 
 
 def text(results: list[Judged]) -> str:
-    """Every payload with its contracts and checks, then the correction that the agent would read."""
+    """Each payload with its contracts and checks, and the correction that the agent would read."""
     out, buffer = console()
-    # Of a whole folder, only what says something: the rest is counted below.
     brief = len(results) > MANY
     for result in results:
         if not brief or result.state or result.judgement is None:
             one(out, result)
     summary(out, results)
-    # The columns of a table are filled up with blanks, which are noise in a file or a pipe.
+    # Trailing blanks of table columns are noise in a file or a pipe.
     return buffer.getvalue() if out.is_terminal else "\n".join(map(str.rstrip, buffer.getvalue().split("\n")))
 
 
@@ -68,7 +68,7 @@ def one(out: Console, result: Judged) -> None:
     judgement = result.judgement
     out.print(Text(result.name, style="bold"), soft_wrap=True)
     if judgement is None:
-        out.print(Text(f"  could not verify: {result.trouble}", style="yellow"))
+        out.print(Text(f"  unverified: {result.trouble}", style="yellow"))
         return
     call = judgement.call
     if call is None:
@@ -80,19 +80,19 @@ def one(out: Console, result: Judged) -> None:
     for verdict in judgement.verdicts:
         shown(out, verdict)
     if judgement.correction:
-        how = "in place of the tool's output" if judgement.correction.replace else "beside the tool's output"
-        how = "and the call is not made" if call.event == "PreToolUse" else how
+        how = "instead of the tool's output" if judgement.correction.replace else "beside the tool's output"
+        how = "instead of making the call" if call.event == "PreToolUse" else how
         title = f"the agent reads, {how}"
         out.print(Panel(Text(judgement.correction.text), title=title, title_align="left", border_style="red"))
     for notice in judgement.notices:
-        out.print(Text(f"  to the person: {notice}", style="yellow"))
+        out.print(Text(f"  the person reads: {notice}", style="yellow"))
 
 
 def shown(out: Console, verdict: Verdict) -> None:
     line = Text("  ")
     line.append(verdict.state.upper(), style=COLOURS[verdict.state])
     line.append(f" {verdict.contract}")
-    line.append(f"  {verdict.outcome}" if verdict.outcome != VERIFIED else "")
+    line.append(f"  {name_outcome(verdict.outcome)}" if verdict.outcome != VERIFIED else "")
     line.append(f"  {verdict.source}" if verdict.source else "", style="dim")
     if verdict.mode == "observe":
         line.append("  (observe)", style="dim")
@@ -153,7 +153,7 @@ def json_(results: list[Judged]) -> str:
 
 
 def junit(results: list[Judged]) -> str:
-    """One test case for every contract that was judged, a skipped one for a payload that none applied to."""
+    """One test case per judged contract; a payload without a contract is skipped."""
     found = []
     for result in results:
         group = os.path.basename(result.name) if result.name != "-" else "standard input"
@@ -163,7 +163,7 @@ def junit(results: list[Judged]) -> str:
 
 
 def cases(result: Judged) -> list[tuple[str, str, str, float]]:
-    """(name, "" | failure | error | skipped, words, seconds) of each test case of a payload."""
+    """Name, kind ("" | failure | error | skipped), text and seconds of each test case of a payload."""
     judgement = result.judgement
     if judgement is None:
         return [("payload", "error", harmless(result.trouble), 0.0)]

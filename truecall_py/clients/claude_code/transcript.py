@@ -10,7 +10,7 @@ from truecall_py.contracts.facts import text
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.record import record
 from truecall_py.core.types import ABSENT, ToolCall
-from truecall_py.messages.corrections import HEADS
+from truecall_py.messages.corrections import HEADLINES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Reader:
         start = asked.cwd if found.start_cwd is None else found.start_cwd
         found = ToolCall(**{**found.__dict__, "start_cwd": start, "turn": str(asked.about["prompt_id"])})
         said = text(found) or ""
-        yield Made(self.lines.number, found, REPLACED if said.startswith(HEADS) else "")
+        yield Made(self.lines.number, found, REPLACED if said.startswith(HEADLINES) else "")
 
     def unanswered(self, name: str) -> Iterator[Made]:
         asked = self.asked.pop(name)

@@ -14,7 +14,7 @@ from truecall_py.core.errors import PayloadError
 from truecall_py.core.fast_json import Refused, loads
 from truecall_py.core.record import record
 from truecall_py.core.types import FAILURE, UNKNOWN, ToolCall
-from truecall_py.messages.corrections import HEADS
+from truecall_py.messages.corrections import HEADLINES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Reader:
         answer: Any = output
         if ended is not None:
             fate = next((fate for _, fate, _ in of_codex(ended)), fate)
-        if said.startswith(HEADS):
+        if said.startswith(HEADLINES):
             found = recorded(ended or {})
             if found is None or found[3] is None:
                 yield from self.made(name, asked, said, fate, REPLACED)

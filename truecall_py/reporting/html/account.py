@@ -1,5 +1,5 @@
-"""One pass over a ledger's sessions, the newest first: figures of all of them, and on the page as many calls and
-lies as it holds. Keeps nothing of a session that it has told of, so that a ledger of any length fits."""
+"""One pass over the sessions of a ledger, newest first: the figures of all sessions, and as many calls and false
+successes as the page holds. Keeps nothing of a session after adding it, so a ledger of any length fits."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ LIES = 100
 
 
 class Account:
-    """What the page tells, in the making. `since` is in seconds since the epoch, 0.0 for everything; `now` is when
-    the page is made."""
+    """The content of the page, built session by session. `since` (0.0: everything) and `now` are in seconds since the
+    epoch."""
 
     def __init__(self, since: float, now: float) -> None:
         self.since, self.now = since, now
@@ -37,7 +37,7 @@ class Account:
         self.sessions_left = self.calls_left = self.calls_shown = 0
 
     def session(self, name: str, events: Sequence[Event]) -> None:
-        """Adds one session; of the calls those that began since `since`."""
+        """Adds one session: its calls that began at `since` or later."""
         every = [each for each in calls.of(events) if each.at >= self.since]
         events = [each for each in events if each.at >= self.since]
         followed = Sequels(every)
@@ -54,7 +54,7 @@ class Account:
             self.tell(name, events, every, followed)
 
     def tell(self, name: str, events: Sequence[Event], every: Sequence[Call], followed: Sequels) -> None:
-        """Puts it on the page, as far as there is room."""
+        """Adds the session's calls to the page, as far as there is room."""
         room = min(OF_SESSION, CALLS - self.calls_shown) if len(self.sessions) < SESSIONS else 0
         places: dict[str, str] = {}
         if room > 0:

@@ -1,5 +1,5 @@
-"""The whole page: its head with the policy that keeps everything out, its parts in order, and what was left out.
-Needs nothing from anywhere: no script, no picture, no font, no request."""
+"""The whole page: a head with a policy that blocks all requests, the parts in order, and what was left out. It has no
+script, picture or font, and loads nothing."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from truecall_py.reporting.html.markup import Markup, data, join, style, tag
 from truecall_py.reporting.html.style import sheet
 from truecall_py.reporting.text import count
 
-TITLE = "What agents reported, and what was there"
+TITLE = "What agents reported, and what truecall found"
 GENERATOR = "truecall report"
-# How a page begins, by which a page of ours is known again.
+# The start of every page, by which truecall knows its own reports.
 START = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="{GENERATOR}'
-PARTS = (("figures", "Figures"), ("plots", "Plots"), ("lies", "False claims"), ("timeline", "Timeline"))
+PARTS = (("figures", "Figures"), ("plots", "Plots"), ("lies", "False successes"), ("timeline", "Timeline"))
 
 
 def policy(css: str) -> str:
-    """The Content-Security-Policy: nothing but this very style sheet."""
+    """The Content-Security-Policy: only this style sheet is allowed."""
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 def page(account: Account, session: str = "") -> str:
-    """The page as text. `session` is the one that it is about, "" for all."""
+    """The page as text; `session`: the only session on it, "" for all."""
     css = sheet()
     head = tag(
         "head", tag("meta", charset="utf-8"), tag("meta", name="generator", content=f"{GENERATOR} {__version__}"),
@@ -47,10 +47,10 @@ def page(account: Account, session: str = "") -> str:
 
 def top(account: Account, session: str) -> Markup:
     about: list[object] = [
-        f"{minute(account.first)} to {minute(account.last)}" if account.last else "Nothing was told of yet"
+        f"{minute(account.first)} to {minute(account.last)}" if account.last else "No call was recorded yet"
     ]
     if account.since:
-        about.append(f", of what began since {minute(account.since)}")
+        about.append(f", calls since {minute(account.since)}")
     if session:
         about += [", session ", data(session, 200)]
     links = tag("ul", *(tag("li", tag("a", name, href=f"#{place}")) for place, name in PARTS))
@@ -61,34 +61,36 @@ def top(account: Account, session: str) -> Markup:
 
 
 def minute(at: float) -> str:
-    """A time to the minute; the foot of the page says in which zone."""
+    """A time to the minute; the footer names the time zone."""
     return local(at)[:16]
 
 
 def false_claims(account: Account) -> Markup:
     none = "No call reported a success that a contract refuted."
-    lead = "Each call that reported success while its effect was not there, the newest session first."
+    lead = "Each call that reported success while its effect was missing, newest session first."
     left = None
     if account.lies_left:
         most = len(account.lies) + account.lies_left
-        left = tag("p", f"{count(account.lies_left, 'older false claim')} left out here: ",
+        older = count(account.lies_left, "older false success", "es")
+        left = tag("p", f"Not shown here: {older}. To list them: ",
                    tag("code", f"truecall log --outcome lie --limit {most}"), class_="gone")  # fmt: skip
     return tag(
-        "section", tag("h2", "False claims", id="lies"), tag("p", lead if account.lies else none, class_="lead"),
+        "section", tag("h2", "False successes", id="lies"), tag("p", lead if account.lies else none, class_="lead"),
         *account.lies, left, aria_labelledby="lies",
     )  # fmt: skip
 
 
 def sessions(account: Account) -> Markup:
-    lead = "Sessions, the newest first; each call opens, and tells of its states, its verdicts and what followed."
+    lead = "Sessions, newest first. Open a call to see its states, its verdicts and what followed."
     left = None
     if account.sessions_left:
-        left = tag("p", f"{count(account.sessions_left, 'older session')} with {count(account.calls_left, 'call')}, "
-                   "counted in the figures and left out here: ", tag("code", "truecall report --session S"),
-                   " shows one, ", tag("code", "truecall log"), " lists them.", class_="gone")  # fmt: skip
+        older = f"{count(account.sessions_left, 'older session')} with {count(account.calls_left, 'call')}"
+        left = tag("p", f"Not shown here, but counted in the figures: {older}. To list them: ",
+                   tag("code", "truecall log"), ". To show one: ", tag("code", "truecall report --session S"),
+                   class_="gone")  # fmt: skip
     return tag(
         "section", tag("h2", "Timeline", id="timeline"),
-        tag("p", lead if account.sessions else "No call was told of.", class_="lead"),
+        tag("p", lead if account.sessions else "No call was recorded.", class_="lead"),
         *account.sessions, left, aria_labelledby="timeline",
     )  # fmt: skip
 
@@ -96,9 +98,8 @@ def sessions(account: Account) -> Markup:
 def bottom(account: Account) -> Markup:
     return tag(
         "footer",
-        tag("p", f"Made by truecall {__version__} at {local(account.now)}, from the ledger of this machine and "
-            f"nothing else; times are in the zone of that clock ({' '.join(local(account.now).split()[2:])})."),
-        tag("p", join("Secrets were masked and long values cut before they were kept. The figures of calls as text: ",
-                      tag("code", "truecall stats"), "; what stands open now: ", tag("code", "truecall reconcile"),
-                      ".")),
+        tag("p", f"Made by truecall {__version__} at {local(account.now)}, from the ledger of this machine only. "
+            f"Time zone: {' '.join(local(account.now).split()[2:])}."),
+        tag("p", join("Secrets were masked and long values cut before they were stored. The figures as text: ",
+                      tag("code", "truecall stats"), ". Unresolved calls: ", tag("code", "truecall reconcile"), ".")),
     )  # fmt: skip

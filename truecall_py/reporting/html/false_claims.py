@@ -1,8 +1,8 @@
-"""Every false claim of success: what was claimed, what was there, what the agent was told, what it did about it."""
+"""One card per false success: the claim, the evidence, the correction, and what the agent did next."""
 
 from __future__ import annotations
 
-from truecall_py.core.types import LIE
+from truecall_py.core.types import FALSE_SUCCESS
 from truecall_py.reporting.calls import Call
 from truecall_py.reporting.follow_ups import Sequel
 from truecall_py.reporting.html import findings
@@ -11,17 +11,17 @@ from truecall_py.reporting.html.markup import Markup, data, join, tag
 
 
 def card(call: Call, sequel: Sequel, place: str) -> Markup:
-    """One lie. `place` is the id of the call in the timeline, "" where it is not shown there."""
+    """The card of one call; `place`: its id in the timeline, "" if it is not shown there."""
     head = tag(
-        "header", findings.badge(LIE), " ", findings.clock(call.at, whole=True),
+        "header", findings.badge(FALSE_SUCCESS), " ", findings.clock(call.at, whole=True),
         tag("h3", data(call.tool, 200), " reported success"),
     )  # fmt: skip
     rows: list[Markup] = []
     for each in call.verdicts:
-        if each.get("outcome") == LIE:
+        if each.get("outcome") == FALSE_SUCCESS:
             rows += findings.evidence(each)
             rows += fact("contract", join(data(each.get("contract", ""), 200), *source(each.get("source"))))
-    rows += fact("told", findings.correction(call) or "nothing")
+    rows += fact("order", findings.correction(call) or "nothing")
     rows += fact("then", findings.followed(call, sequel))
     rows += fact("in the end", findings.ending(call, sequel))
     given = findings.arguments(call)

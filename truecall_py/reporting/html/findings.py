@@ -1,5 +1,5 @@
-"""What was found of one call, told to a person: how it stands, its verdicts with their evidence, the correction that
-went out, what followed. Words and nothing else; whatever the ledger holds is quoted, never trusted."""
+"""One call in words: its state, its verdicts with their evidence, its correction, and what followed. Text from the
+ledger is quoted, never trusted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from truecall_py.core.timestamps import local, spoken
-from truecall_py.core.types import DUPLICATE, LIE, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.core.types import DUPLICATE, FALSE_SUCCESS, REFUTED, UNVERIFIED, VERIFIED
 from truecall_py.ledger.store import REFUSED
 from truecall_py.policy import orders
 from truecall_py.reporting import calls
@@ -17,32 +17,33 @@ from truecall_py.reporting.html.markup import Markup, data, join, tag, text
 from truecall_py.reporting.html.plots import tone
 
 WORDS = {
-    "lie": "false claim", REFUTED: "refuted", UNVERIFIED: "could not verify", calls.PENDING: "pending",
-    REFUSED: "refused", VERIFIED: "verified", calls.RUNNING: "no end told", "none": "no contract",
+    "lie": "false success", REFUTED: "refuted", UNVERIFIED: "unverified", calls.PENDING: "pending",
+    REFUSED: "refused", VERIFIED: "verified", calls.RUNNING: "no end recorded", "none": "no contract",
 }  # fmt: skip
 ORDERS = {
     orders.AGAIN: "to make the same call again",
-    orders.LOOK_THEN_AGAIN: "to look whether it is there, and only then again",
-    orders.SAME_KEY: "to make it again with the same key",
-    orders.NEVER_AGAIN: "not to repeat it, and to look up what happened",
-    orders.BY_REMEDY: "to follow the contract's remedy", orders.OTHER_WAY: "to take another way",
+    orders.CHECK_THEN_AGAIN: "to check whether its effect is there, and repeat it only if not",
+    orders.SAME_KEY: "to make it again with the same idempotency key",
+    orders.NEVER_AGAIN: "not to repeat it, and to find out what happened",
+    orders.BY_REMEDY: "to follow the contract's remedy", orders.OTHER_WAY: "to correct it first",
     orders.CHECK_FIRST: "to check first, and not to repeat it",
     orders.NOT_YOURS: "to tell the user that it could not be verified",
-    orders.NOT_FINISHED: "to wait: it is not finished", orders.LANDED_ANYWAY: "not to repeat it: it did land",
-    orders.NOTHING_NEW: "to look: nothing was changed by it", orders.OTHER_ROUTE: "to take another route",
-    orders.WAIT_AGAIN: "to wait, and then to make the same call again", orders.FIX_AGAIN: "to fix it, and then again",
-    orders.MEND_FORM: "to mend the arguments", orders.PICK: "to pick one of the candidates",
-    orders.REPLAN: "to plan anew: it is not there",
-    orders.REQUIRED: "to bring about first what it requires",
-    orders.GUARDED: "to see first that what is expected holds",
+    orders.NOT_FINISHED: "to wait: it is not finished", orders.SUCCEEDED_ANYWAY: "not to repeat it: it worked",
+    orders.NOTHING_NEW: "to check: it changed nothing", orders.OTHER_ROUTE: "to take another route",
+    orders.WAIT_AGAIN: "to wait, then to make the same call again",
+    orders.FIX_AGAIN: "to fix it, then to run it again",
+    orders.FIX_FORM: "to fix the arguments", orders.PICK: "to use one of the closest matches",
+    orders.REPLAN: "to plan the step again: the thing does not exist",
+    orders.REQUIRED: "to make the required effect first",
+    orders.GUARDED: "to meet the guard first",
     orders.HAND_OVER: "to stop this step and hand it to the user",
-    orders.LOOK_UP: "to look up what became of it, and not to make it again",
-    orders.ACCEPTED: "not to make it again: it is accepted and not finished",
-    orders.DONE_ALREADY: "not to make it again: its source says that it is done",
+    orders.LOOK_UP: "to find out what happened to it, and not to make it again",
+    orders.ACCEPTED: "not to make it again: it is accepted but not finished",
+    orders.ALREADY_DONE: "not to make it again: its source says that it is done",
     orders.UNDO_ONE: "not to make it again: it was done twice, and a person must undo one",
 }  # fmt: skip
 FORMS = {
-    orders.REPLACE: "in place of the tool's output", orders.APPEND: "beside the tool's output",
+    orders.REPLACE: "instead of the tool's output", orders.APPEND: "beside the tool's output",
 }  # fmt: skip
 DONE_TWICE = "done twice"
 ARGUMENTS = 12  # of one call that are shown
@@ -50,9 +51,9 @@ VERDICTS = 12
 
 
 def stands(call: Call) -> str:
-    """How a call stands, as a name of WORDS."""
+    """The state of a call, as a key of WORDS."""
     if calls.lied(call):
-        return LIE
+        return FALSE_SUCCESS
     return call.state if call.state in WORDS else "none"
 
 
@@ -67,18 +68,18 @@ def mark(call: Call) -> Markup:
 
 
 def clock(at: float, whole: bool = False) -> Markup:
-    """A time of day, or with its date; the page says once in which zone."""
+    """A time of day; with its date if `whole`."""
     said = local(at).split()
     return tag("time", " ".join(said[:2]) if whole or len(said) < 2 else said[1])
 
 
 def brief(call: Call) -> str:
-    """The arguments in a line."""
+    """The first arguments in one line."""
     return " ".join(f"{name}={value}" for name, value in list(call.args.items())[:4])
 
 
 def arguments(call: Call) -> list[Markup]:
-    """The rows of a list of facts that tell of the arguments."""
+    """The rows for the arguments."""
     given = list(call.args.items())
     rows = [
         part
@@ -95,16 +96,16 @@ def fact(name: object, value: object) -> list[Markup]:
 
 
 def verdicts(call: Call) -> Markup:
-    """Every verdict that counts now, with its evidence."""
+    """The current verdicts with their evidence."""
     made = [verdict(each) for each in call.verdicts[:VERDICTS]]
     left = len(call.verdicts) - len(made)
     return join(*made, tag("p", f"and {left} more verdicts", class_="muted") if left else None)
 
 
 def verdict(each: dict[str, Any]) -> Markup:
-    name = LIE if each.get("outcome") == LIE else str(each.get("state", ""))
+    name = FALSE_SUCCESS if each.get("outcome") == FALSE_SUCCESS else str(each.get("state", ""))
     word = DONE_TWICE if each.get("outcome") == DUPLICATE else ""
-    observed = " (observe: the agent was not told)" if each.get("mode") == orders.OBSERVE else ""
+    observed = " (observe: no correction)" if each.get("mode") == orders.OBSERVE else ""
     where = join(" in ", data(each["source"], 200)) if each.get("source") else None
     head = tag("p", badge(name, word), " ", data(each.get("contract", ""), 200), where, observed)
     return tag(
@@ -116,7 +117,7 @@ def verdict(each: dict[str, Any]) -> Markup:
 
 
 def evidence(each: dict[str, Any]) -> list[Markup]:
-    """The rows: about what, what was expected, what was found."""
+    """The rows for one verdict: subject, expected, found."""
     rows: list[Markup] = []
     found = "because" if each.get("state") == UNVERIFIED else "found"
     for key, name in (("subject", "about"), ("expected", "expected"), ("found", found)):
@@ -126,27 +127,28 @@ def evidence(each: dict[str, Any]) -> list[Markup]:
 
 
 def correction(call: Call) -> Markup | None:
-    """What the agent was told, in a sentence; None where it was told nothing."""
+    """The order to the agent, in a phrase; None without a correction."""
     said = []
     for each in [row for row in call.verdicts if row.get("order") or row.get("form")] or [call.data]:
         order, form = str(each.get("order") or ""), str(each.get("form") or "")
         if form == orders.OBSERVE:
-            said.append(text("nothing: the contract only observes"))
+            said.append(text("nothing, in observe mode"))
         elif form in FORMS:
-            said.append(join(ORDERS.get(order, text(order)) if order else "that it is not done", f", {FORMS[form]}"))
+            words = ORDERS.get(order, text(order)) if order else "not to report it as done"
+            said.append(join(words, f", {FORMS[form]}"))
     if said:
         return join(*dict.fromkeys(said), between="; ")
-    return text("that it is not done, or may not be") if call.told else None
+    return text("not to report it as done") if call.told else None
 
 
 def refused(call: Call) -> list[Markup]:
-    """The rows that tell why a call was not let through: what rests, over what, and what to use instead."""
+    """The rows about a refused call: the paused tool or the guard, its evidence, the order and the alternatives."""
     rows: list[Markup] = []
     if call.state == REFUSED:
-        for name, key in (("rests", "route"), ("contract", "contract"), ("found", "found")):
+        for name, key in (("paused", "route"), ("contract", "contract"), ("found", "found")):
             rows += fact(name, data(call.data[key])) if call.data.get(key) else []
         if (order := str(call.data.get("order") or "")) in ORDERS:
-            rows += fact("told", ORDERS[order])
+            rows += fact("order", ORDERS[order])
         other = call.data.get("alternatives")
         if isinstance(other, list) and other:
             rows += fact("instead", join(*(data(each, 200) for each in other[:ARGUMENTS]), between=", "))
@@ -154,18 +156,18 @@ def refused(call: Call) -> list[Markup]:
 
 
 def attempt(call: Call, every: Sequence[Call]) -> str | None:
-    """Which attempt it was and what was another since the one before."""
+    """The number of the attempt, and what changed since the previous one."""
     number, changed = calls.attempt(call, every)
     if not number:
         return None
     if not isinstance(changed, list):
         return f"{number}"
     what = f"changed {', '.join(map(str, changed[:20]))}" if changed else "nothing changed"
-    return f"{number}, with {what} since the one before"
+    return f"{number}; {what} since the previous one"
 
 
 def followed(call: Call, sequel: Sequel) -> Markup:
-    """What the agent did next, step by step."""
+    """The agent's next steps."""
     made, at = [], over(call)
     for what, other in sequel.steps:
         took = f", {spoken(max(0.0, other.at - at))} later: "
@@ -174,24 +176,24 @@ def followed(call: Call, sequel: Sequel) -> Markup:
     if sequel.more:
         made.append(tag("li", f"and {sequel.more} more steps"))
     if not made and call.state == REFUSED:
-        return text("not asked for again in this session")
+        return text("not tried again in this session")
     if not made:
-        return text("nothing more about it in this session")
+        return text("no further attempt in this session")
     return tag("ol", *made, class_="steps")
 
 
 def ending(call: Call, sequel: Sequel) -> Markup:
-    """Whether it was put right, and how long that took. What was refused was never made."""
+    """Whether the call was resolved, and after how long; a refused call was never made."""
     if sequel.right is None and call.state == REFUSED:
         return text("it was not made")
     if sequel.right is None:
-        return tag("b", "not put right", class_="refuted tone")
+        return tag("b", "not resolved", class_="refuted tone")
     after = f" after {spoken(max(0.0, sequel.right - over(call)))}"
     how = (
         f" ({sequel.by})"
         if sequel.by == calls.OTHER
         else ""
         if sequel.by == calls.SAME
-        else f" (found done by {sequel.by})"
+        else f" (found by {sequel.by})"
     )
-    return join(tag("b", "put right", class_="verified tone"), after, how)
+    return join(tag("b", "resolved", class_="verified tone"), after, how)

@@ -1,6 +1,5 @@
-"""Elements of HTML and SVG, made from words. The only place where a word becomes markup: whatever is not Markup
-already is escaped, whoever calls. Never makes a script, an attribute that runs, or a link to anywhere but this
-page."""
+"""Elements of HTML and SVG. The only place where text becomes markup: everything that is not Markup is escaped. Never
+makes a script, an attribute that runs code, or a link to another page."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ import unicodedata
 
 from truecall_py.core.redaction import harmless, shortened
 
-LONGEST = 1200  # bytes of one text; a ledger keeps a third of that
+LONGEST = 1200  # bytes of one text; the ledger keeps a third of that
 MARKS = 6  # on one letter; no script needs more
 VOID = frozenset(("meta", "rect", "line", "path"))
 TAGS = VOID | frozenset((
@@ -25,7 +24,7 @@ ATTRIBUTES = frozenset((
 
 
 class Markup(str):
-    """Text that may stand on the page as it is. Only this module makes it."""
+    """Text that goes to the page unescaped. Only this module makes it."""
 
     __slots__ = ()
 
@@ -37,13 +36,13 @@ def text(value: object, most: int = LONGEST) -> Markup:
     if len(plain) > most // 4:
         plain = shortened(plain, most)
     if not (plain.isascii() and plain.isprintable()):
-        # A tag is disarmed by escaping, and stays readable so: `harmless` sees no `<` with what follows it.
+        # Escaping disarms a tag and keeps it readable, so `harmless` must not see `<` with the text after it.
         plain = "<".join(harmless(piece) for piece in flat(plain).split("<"))
     return Markup(html.escape(plain))
 
 
 def flat(plain: str) -> str:
-    """A text whose marks stay in their line: piled on one letter, they would be painted over what stands around."""
+    """The text with at most MARKS combining marks on a letter: more would cover the lines around it."""
     made: list[str] = []
     run = 0
     for character in plain + " ":
@@ -59,7 +58,7 @@ def flat(plain: str) -> str:
 
 
 def join(*parts: object, between: str = "") -> Markup:
-    """Parts one after the other: Markup as it is, everything else as text; None is left out."""
+    """Joins the parts: Markup as it is, anything else as text; None is left out."""
     return Markup(
         text(between).join(each if isinstance(each, Markup) else text(each) for each in parts if each is not None)
     )
@@ -69,14 +68,14 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     """An element. Of attributes, `_` at the end is dropped and `_` inside is `-`; those that are None or "" are left
     out. Raises ValueError for an element, an attribute or a link that has no place on the page."""
     if name not in TAGS:
-        raise ValueError(f"no such element on the page: {name}")
+        raise ValueError(f"this element is not allowed: {name}")
     written = ""
     for key, value in attributes.items():
         key = key.rstrip("_").replace("_", "-")
         if value is None or value == "":
             continue
         if key not in ATTRIBUTES or (key == "href" and not str(value).startswith("#")):
-            raise ValueError(f"no such attribute on the page: {key}={value!r}")
+            raise ValueError(f"this attribute is not allowed: {key}={value!r}")
         written += f' {key}="{text(value)}"'
     if name in VOID and not children:
         return Markup(f"<{name}{written}>" if name == "meta" else f"<{name}{written}/>")
@@ -84,19 +83,19 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 
 
 def style(css: str) -> Markup:
-    """Our own style sheet, which is no text of anybody's. Raises ValueError where it could end its element."""
+    """The style sheet, unescaped. Raises ValueError if it could end its element."""
     if "<" in css:
-        raise ValueError("a style sheet holds no markup")
+        raise ValueError("a style sheet must not hold markup")
     return Markup(f"<style>{css}</style>")
 
 
 def data(value: object, most: int = LONGEST) -> Markup:
-    """A value of unknown origin inside a sentence: set apart, and its direction kept to itself."""
+    """A value of unknown origin inside a sentence, as code and with its text direction isolated."""
     return tag("bdi", tag("code", text(value, most)))
 
 
 def table(caption: str, head: tuple[str, ...], rows: list[tuple[object, ...]], class_: str = "") -> Markup:
-    """A table in a box of its own that scrolls by itself, the first cell of each row its header."""
+    """A table in its own scrolling box; the first cell of each row is its header."""
     body = [
         tag("tr", tag("th", first, scope="row"), *(tag("td", each) for each in rest)) for first, *rest in rows
     ]  # fmt: skip

@@ -1,5 +1,5 @@
-"""Plots as inline SVG. All lengths along a line are percentages, so that a plot is as wide as its place and its words
-keep their size; every number in a plot also stands beside it as text."""
+"""Plots as inline SVG. Lengths along a line are percentages, so that a plot fills its place and its text keeps its
+size. Every number in a plot also stands beside it as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from truecall_py.reporting.html.markup import Markup, join, table, tag
 Parts = Sequence[tuple[str, str, int]]  # (class of the colour, name, how many)
 ROWS = 20  # of one plot
 
-# How a call is drawn: (lane, class, path around 0,0). Shape and lane say it as well as colour does.
+# How a call is drawn: (lane, class, path around 0,0). Shape and lane carry the same information as colour.
 MARKS = {
     "lie": (0, "mark cross", "M-5-5 5 5M5-5-5 5"),
     "refuted": (0, "mark", "M0-6.5 6.5 0 0 6.5-6.5 0z"),
@@ -22,7 +22,7 @@ MARKS = {
     "verified": (2, "mark", "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z"),
     "none": (2, "mark", "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0z"),
 }
-LANES = ("wrong", "open", "well")
+LANES = ("wrong", "open", "good")
 HEIGHT = 24  # of one lane
 
 
@@ -32,7 +32,7 @@ def percent(share: float) -> str:
 
 
 def bar(name: str, parts: Parts, whole: int) -> Markup:
-    """One bar of parts side by side; `whole` is what the full width stands for."""
+    """One bar of parts side by side; `whole`: the count of the full width."""
     told = ", ".join(f"{count} {word}" for _, word, count in parts if count) or "none"
     drawn, at = [tag("rect", class_="ground", width="100%", height="10")], 0
     for colour, _, count in parts:
@@ -81,7 +81,7 @@ def bars(
             (join(tag("bdi", name), bar(name, parts, whole)), *(str(count) if count else "·" for count in counts))
         )
     left = len(rows) - len(shown)
-    more = tag("p", f"{left} more: truecall stats has them all", class_="muted") if left else None
+    more = tag("p", f"{left} more: truecall stats shows them all", class_="muted") if left else None
     heads = (first, *(word for _, word in kinds))
     return tag(
         "figure", head, legend([(colour, word, 0) for colour, word in kinds]), table(title, heads, lines), more
@@ -108,8 +108,8 @@ def strip(
         marks.append(tag("svg", inside, x=at, y=y, width="1", height="1"))
     title, about = f"strip{number}", f"strip{number}-about"
     picture = tag(
-        "svg", tag("title", f"{count} calls along the time of the session", id=title),
-        tag("desc", "The list below tells of the same calls in words.", id=about),
+        "svg", tag("title", f"{count} calls over the time of the session", id=title),
+        tag("desc", "The list below has the same calls in words.", id=about),
         *marks, class_="all", role="img", aria_labelledby=f"{title} {about}",
     )  # fmt: skip
     lanes = tag("div", *(tag("span", name) for name in LANES), class_="lanes", aria_hidden="true")
@@ -118,5 +118,5 @@ def strip(
 
 
 def tone(stands: str) -> str:
-    """The class of the colour in which a call is shown."""
+    """The colour class of a call's state."""
     return "none" if stands == "running" else stands

@@ -1,5 +1,5 @@
-"""The figures at the head of the page, each with what is counted and what is left out, and the plots. Counts nothing:
-the numbers are those of `figures` (as `truecall stats` shows them), `sequels` and `operations`."""
+"""The figures at the head of the page, each with its definition, and the plots. Counts nothing: the numbers come from
+`statistics` (as in `truecall stats`), `follow_ups` and `operations`."""
 
 from __future__ import annotations
 
@@ -37,77 +37,76 @@ def card(
 
 
 def claims(plain: dict[str, Any]) -> Markup:
-    """False claims over all claims, as `figures` counts them."""
+    """The card of false successes among all claims of success."""
     told = plain["claims"]
     judged, false, open_ = told["judged"], told["false"], told["not_told"]
     parts = [
         ("lie", "false", false),
-        ("unverified", "could not be told", open_),
+        ("unverified", "unverified", open_),
         ("verified", "true", judged - false - open_),
     ]
     drawn = join(plots.bar("Claims of success", parts, max(1, judged)), plots.legend(parts))
-    about = f"{100 * told['rate']:.1f}% of the claims were false" if judged else "nothing was judged yet"
+    about = f"{100 * told['rate']:.1f}% of the claims of success were false" if judged else "no call was judged yet"
     return card(
-        "False claims of success", false, judged, "no claims yet", about, ("verified", "lie"),
-        ("calls that reported success, while a contract proved that the effect is not there, as it stands now",
+        "False successes", false, judged, "no claims yet", about, ("verified", "lie"),
+        ("calls that reported success and are refuted now",
          "calls that reported success and were judged",
-         "calls without a contract, calls that reported a failure or nothing, and what is still pending; a claim "
-         "that could not be told counts among all, not among the false"), drawn,
+         "calls without a contract, calls that reported a failure or nothing, and pending calls; an unverified claim "
+         "counts among all, not among the false"), drawn,
     )  # fmt: skip
 
 
 def corrections(plain: dict[str, Any], right: int) -> Markup:
-    """Corrections that led to what was wanted, over all of them."""
+    """The card of resolved corrections among all corrections."""
     after = plain["after"]
     given = sum(after.values())
     came = ", ".join(f"{word.replace('_', ' ')} {number}" for word, number in after.items())
-    about = f"next came: {came}" if given else "the agent was told of nothing"
+    about = f"next step: {came}" if given else "no call needed a correction"
     return card(
-        "Corrections put right", right, given, "no corrections yet", about,
+        "Corrections resolved", right, given, "no corrections yet", about,
         ("refuted", "verified" if right == given else "unverified"),
-        ("corrections after which the same call, or another about the same effect, was verified in the same session, "
-         "or a later look found it done",
-         "calls of which the agent was told that they are not done, or may not be",
-         "what contracts in observe mode found, and failures that the tool reported itself"),
+        ("corrections after which the same call, or another with the same effect, was verified in the same session, "
+         "or a later check found it done",
+         "calls for which the agent got a correction",
+         "findings of contracts in observe mode, and reported failures"),
     )  # fmt: skip
 
 
 def once(told: Operations) -> tuple[Markup, Markup]:
-    """What was done twice, and what nobody settled in time, over all operations."""
+    """The cards of duplicate and overdue operations among all operations."""
     tones = ("verified", "lie")
     return card(
-        "Duplicates", told.duplicates, told.count, NO_OPERATIONS, "done or asked for more than once", tones,
+        "Duplicates", told.duplicates, told.count, NO_OPERATIONS, "done or requested more than once", tones,
         ("operations with a second effect, or a second request under another key",
-         "operations that a contract declared", "calls that belong to no operation"),
+         "operations that a contract declared", "calls without an operation"),
     ), card(
-        "Unresolved past the deadline", told.overdue, told.count, NO_OPERATIONS,
-        "neither settled nor given up in time", tones,
-        ("operations that are still pending or unknown after their deadline for review",
-         "operations that a contract declared, those too whose deadline is still to come",
-         "calls that belong to no operation"),
+        "Overdue operations", told.overdue, told.count, NO_OPERATIONS,
+        "neither resolved nor given up in time", tones,
+        ("operations that are still pending or unknown after their review time",
+         "all operations that a contract declared",
+         "calls without an operation"),
     )  # fmt: skip
 
 
 def stops(held: int, every: int) -> Markup:
     return card(
-        "Stops held", held, every, "no stops yet", "the agent wanted to end with something open",
+        "Stops held", held, every, "no stops yet", "the agent wanted to stop with something unresolved",
         ("verified", "unverified"),
-        ("stops at which the agent was held, since something stood open or a claim was not true",
-         "stops of agents and sub-agents that were judged",
-         "stops in clients that do not tell of them, and in sessions without a contract"),
+        ("stops that held the agent, because a call was unresolved or a claim was false",
+         "judged stops of agents and sub-agents",
+         "stops of clients that do not report them, and of sessions without a contract"),
     )  # fmt: skip
 
 
 def figures(account: Account) -> Markup:
-    """The head of the page: all cards, and how much was looked at."""
+    """The head of the page: all cards, and the number of sessions and calls."""
     plain = account.figures.plain()
     said = f"{count(plain['sessions'], 'session')}, {count(plain['calls'], 'call')}, {plain['judged']} of them judged"
     if plain["refused"]:
         said += f"; {count(plain['refused'], 'call')} refused before running"
     if plain["observe"]["would_have_blocked"]:
-        said += (
-            f"; {count(plain['observe']['would_have_blocked'], 'call')} that an observing contract would have blocked"
-        )
+        blocked = count(plain["observe"]["would_have_blocked"], "call")
+        said += f"; {blocked} that a contract in observe mode would have blocked"
     cards = [
         claims(plain),
         corrections(plain, account.right),
@@ -124,30 +123,30 @@ def by_tool(account: Account) -> Markup:
     kinds = [(name, WORDS[name]) for name in ("lie", "refuted", "unverified", "pending", "verified")]
     rows = [(str(row["tool"]), [row[name] for name, _ in kinds]) for row in account.figures.plain()["outcomes"]]
     rows.sort(key=lambda row: (-sum(row[1]), row[0]))
-    about = "Judged calls, each as it stands now. Refuted without a false claim: the tool did not report "
-    about += "success, or its work was done twice."
+    about = "Judged calls by their current state. Refuted, but no false success: the tool did not report "
+    about += "success, or its operation was done twice."
     return plots.bars("Outcomes by tool", about, "tool", kinds, rows, "No call was judged yet.")
 
 
 def by_class(account: Account) -> Markup:
-    kinds = [("verified", "landed"), ("refuted", "refuted again"), ("unverified", "open"), ("none", "no retry")]
+    kinds = [("verified", "verified"), ("refuted", "refuted again"), ("unverified", "open"), ("none", "no retry")]
     rows = []
     for row in account.figures.plain()["retries"]:
         none = row["corrections"] - row[calls.SAME.replace(" ", "_")] - row[calls.OTHER.replace(" ", "_")]
         rows.append((str(row["class"]), [row["landed"], row["refuted_again"], row["open"], none]))
-    about = "Corrections by class of failure, and where the next call about the same effect led."
+    about = "Corrections by class of failure, and the verdict on the next call with the same effect."
     return plots.bars("Retries by class", about, "class", kinds, rows, "No correction was given yet.")
 
 
 def by_wait(account: Account) -> Markup:
-    kinds = [("verified", "put right"), ("refuted", "still open")]
+    kinds = [("verified", "resolved"), ("refuted", "still open")]
     waits = account.waits
     rows = [(name, [waits.right[place], waits.open[place]]) for place, name in enumerate(SPANS)]
     about = (
-        "Calls that stood open when they ended (refuted, pending, or in doubt through the tool or the world), by the "
-        "time until they were put right; for the others, until the last that was heard of their session."
+        "Calls that were unresolved when they ended (refuted, pending, or unverified because of the tool or the "
+        "machine), by the time until they were resolved, or until the last event of their session."
     )
-    return plots.bars("Time unresolved", about, "time", kinds, rows, "No call stood open.", order=False)
+    return plots.bars("Time unresolved", about, "time", kinds, rows, "No call was unresolved.", order=False)
 
 
 def pictures(account: Account) -> Markup:

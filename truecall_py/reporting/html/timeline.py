@@ -1,5 +1,5 @@
-"""A session from its beginning to its end: each call with its states in time, and each stop. Shows at most as many
-calls as it is given room for, those that went wrong before the others, and says how many it left out."""
+"""One session over time: each call with its states, and each stop. Shows as many calls as there is room for, problems
+first, and says how many it left out."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from truecall_py.reporting.html.findings import fact
 from truecall_py.reporting.html.markup import Markup, data, join, tag
 from truecall_py.reporting.text import count
 
-STOPS = 60  # of one session that are shown, the last ones
+STOPS = 60  # the most stops of one session, the last ones
 QUIET = ("none", VERIFIED)
 
 
 class Timeline:
-    """One session on the page. `places` are the ids of the calls that are shown, by call."""
+    """One session on the page; `places`: the ids of the shown calls, by call."""
 
     def __init__(
         self, name: str, events: Sequence[Event], every: Sequence[Call], number: int, first: int, room: int
@@ -36,7 +36,7 @@ class Timeline:
         began, ended = self.every[0].at, max(follow_ups.over(each) for each in self.every)
         head = tag(
             "header", tag("h3", "Session ", data(self.name, 200)),
-            tag("p", self.every[0].harness or "harness not told", f", {day(began)}, ",
+            tag("p", self.every[0].harness or "unknown client", f", {day(began)}, ",
                 f"{count(len(self.every), 'call')}, {spoken(max(0.0, ended - began))}", class_="muted"),
             tag("p", *self.sums()),
         )  # fmt: skip
@@ -53,7 +53,7 @@ class Timeline:
         return tag("article", head, strip, told, self.left_out(), class_="session", id=f"s{self.number}")
 
     def sums(self) -> list[object]:
-        """How many calls stand how."""
+        """The number of calls by state, as badges."""
         found = [findings.stands(each) for each in self.every]
         parts: list[object] = []
         for name, word in findings.WORDS.items():
@@ -62,17 +62,18 @@ class Timeline:
         return parts
 
     def left_out(self) -> Markup | None:
-        """How many calls are not shown, and how to see them."""
+        """The number of calls that are not shown, and the command that lists them."""
         left = len(self.every) - len(self.shown)
         if not left:
             return None
         quiet = all(findings.stands(each) in QUIET for each in self.every if each.call not in self.places)
-        which = "verified ones and ones without a contract" if quiet else "older ones, with the verified ones"
+        which = "verified, or without a contract" if quiet else "older, or verified"
         command = f"truecall log --session {shlex.quote(self.name)} --limit {len(self.every)}"
-        return tag("p", f"{count(left, 'call')} left out here ({which}): ", tag("code", command), class_="gone")
+        return tag("p", f"Not shown here: {count(left, 'call')} ({which}). To list them: ", tag("code", command),
+                   class_="gone")  # fmt: skip
 
     def call(self, each: Call, followed: Sequels) -> Markup:
-        """A call as one line, which opens."""
+        """A call as one line that opens."""
         name = findings.stands(each)
         line = tag(
             "summary", findings.clock(each.at), tag("span", data(each.tool, 200), class_="tool"),
@@ -88,7 +89,7 @@ class Timeline:
             facts += fact("attempt", number)
         facts += findings.refused(each)
         if each.corrected and (told := findings.correction(each)):
-            facts += fact("told", told)
+            facts += fact("order", told)
         if each.corrected or each.state == REFUSED or follow_ups.opened(each):
             sequel = followed.of(each)
             facts += fact("then", findings.followed(each, sequel)) + fact("in the end", findings.ending(each, sequel))
@@ -96,10 +97,10 @@ class Timeline:
         return tag("li", tag("details", line, inside), class_=plots.tone(name), id=self.places[each.call])
 
     def states(self, call: Call) -> list[tuple[str, str]]:
-        """(time of day, what happened) in order."""
+        """The events of a call in order: time of day and text."""
         told = [row for event in call.events for row in text.happened(event, call)]
         if call.state == calls.RUNNING:
-            told.append(("", "no end was told: it runs, was denied, or the session ended"))
+            told.append(("", "no end was recorded: it is running, was denied, or the session ended"))
         return told
 
 
@@ -108,7 +109,7 @@ def day(at: float) -> str:
 
 
 def chosen(every: Sequence[Call], room: int) -> list[Call]:
-    """As many calls as there is room for, in order: first those that did not go well, the newest of them."""
+    """At most `room` calls, in order: problems first, the newest of them."""
     if len(every) <= room:
         return list(every)
     loud = [each for each in every if findings.stands(each) not in QUIET]
@@ -120,15 +121,15 @@ def chosen(every: Sequence[Call], room: int) -> list[Call]:
 
 
 def stop(event: Event) -> Markup:
-    """A stop: whether the agent was held, by what, and what its last message claimed."""
+    """A stop: whether the agent was held, why, and what its last message claimed."""
     held, opened, claims = event.data.get("held"), event.data.get("open"), event.data.get("claims")
     who = "The sub-agent stopped" if event.agent else "The agent stopped"
     said = [f"{who}, and was held once" if held else who]
     if isinstance(opened, list) and opened:
-        said.append(f"{count(len(opened), 'verdict')} stood open")
+        said.append(f"{count(len(opened), 'verdict')} unresolved")
     line = tag("div", findings.clock(event.at), tag("span", ": ".join(said)), class_="line")
     made = [
-        join("; " if number else None, data(each[0], 200), f" {findings.WORDS.get(str(each[1]), 'not told')}")
+        join("; " if number else None, data(each[0], 200), f" {findings.WORDS.get(str(each[1]), 'unknown')}")
         for number, each in enumerate(claims[:STOPS] if isinstance(claims, list) else [])
         if isinstance(each, list) and len(each) == 2
     ]  # fmt: skip
