@@ -81,8 +81,8 @@ class Recorder:
                 kept.append(candidate)
         if not kept:
             raise UsageError(
-                "nothing could be derived from this call: no file that it names or changed, no field of its answer",
-                do="; ".join(self.left_out) or "--since 10m or --before DIR say where else to look for changes",
+                "there is nothing to check in this call: no file that it names or changed, no field of its answer",
+                do="; ".join(self.left_out) or "give the period of the changes with --since 10m, or a copy of the folder with --before DIR",
             )
         name = unique(id or self.stem, self.taken)
         return Recording(name, tuple(self.written(name, kept)), tuple(self.left_out))

@@ -101,7 +101,7 @@ def played(console: Console, folder: str) -> int:
     say(Text.assemble(("tool   ", "bold magenta"), answer))
     say(Text.assemble(("agent  ", "bold cyan"), "“Done, your note is saved.”"))
     say(Text.assemble(("disk   ", "bold"), (disk(folder), "bold red")))
-    say("       The tool reported a false success. The agent believed it, and so will you.\n")
+    say("       A false success. The agent believed it, and so will you.\n")
 
     say(Rule("with truecall: one contract, checked after every call of the tool", style="dim", align="left"))
     say(Text(CONTRACTS.split("contracts:\n")[1].rstrip(), style="green"))

@@ -17,6 +17,7 @@ from truecall_py.contracts.model import COMBINATORS, FILE_NAME
 from truecall_py.core import paths as places
 from truecall_py.core.errors import UsageError
 from truecall_py.core.redaction import harmless
+from truecall_py.reporting.text import count
 from truecall_py.trust.pin import Compiled, canonical, compile_file, revoke, trusted_paths
 from truecall_py.trust.pin import trust as store
 from truecall_py.trust.store import UNTRUSTED, check, folder_of, pins, read_pin, source
@@ -192,4 +193,4 @@ def listed(state: str) -> None:
         header = read_pin(os.path.join(folder, names[0])).header
         at = time.strftime("%Y-%m-%d %H:%M", time.localtime(header["trusted_at"]))
         more = f", {len(names)} versions" if len(names) > 1 else ""
-        click.echo(f"{path}: {found.status}, {len(found.contracts())} contracts, since {at}{more}")
+        click.echo(f"{path}: {found.status}, {count(len(found.contracts()), 'contract')}, since {at}{more}")

@@ -9,7 +9,7 @@ import click
 from truecall_py.reporting.text import fitting
 
 ROWS = 15  # the most rows of one table
-LABELS = {"lies": "false"}  # column heads that differ from the keys of the JSON output
+LABELS = {"lies": "false", "landed": "verified"}  # column heads that differ from the keys of the JSON output
 
 
 def table(first: str, rows: list[dict[str, Any]], *columns: str) -> None:
