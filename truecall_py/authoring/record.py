@@ -82,7 +82,7 @@ class Recorder:
         if not kept:
             raise UsageError(
                 "there is nothing to check in this call: no file that it names or changed, no field of its answer",
-                do="; ".join(self.left_out) or "give the period of the changes with --since 10m, or a copy of the folder with --before DIR",
+                do="; ".join(self.left_out) or "look further with --since 10m or --before DIR",
             )
         name = unique(id or self.stem, self.taken)
         return Recording(name, tuple(self.written(name, kept)), tuple(self.left_out))

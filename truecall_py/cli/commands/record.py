@@ -36,12 +36,9 @@ LONGEST = 3600.0  # seconds; older changes are not attributed to the call
     "--id", "name", metavar="NAME", default="", help="The contract's id; default: made from the tool's name."
 )
 @click.option(
-    "--harness",
-    "--client",
-    "harness",
-    type=click.Choice(NAMES),
-    help="The client that sent the payload; default: recognised.",
-)
+    "--harness", "--client", "harness", type=click.Choice(NAMES), metavar="CLIENT",
+    help=f"The client that sent the payload; default: recognised. One of {', '.join(NAMES)}.",
+)  # fmt: skip
 def record(
     payload: str, before: str | None, since: str | None, target: str | None, name: str, harness: str | None
 ) -> int:

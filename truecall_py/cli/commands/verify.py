@@ -24,12 +24,9 @@ if TYPE_CHECKING:
 @click.argument("payload", nargs=-1, required=True)
 @click.option("--contracts", metavar="PATH", help="A contract file; default: every truecall.yaml from here upward.")
 @click.option(
-    "--harness",
-    "--client",
-    "harness",
-    type=click.Choice(NAMES),
-    help="The client that sent the payloads; default: recognised.",
-)
+    "--harness", "--client", "harness", type=click.Choice(NAMES), metavar="CLIENT",
+    help=f"The client that sent them; default: recognised. One of {', '.join(NAMES)}.",
+)  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True)
 @click.option("--require-match", is_flag=True, help="Exit with 3 if no contract applies to a tool call.")
 def verify(
