@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecall_py.authoring import convert
-from truecall_py.authoring.convert import converted
+from truecall_py.authoring.convert import convert_file
 from truecall_py.contract_files import loader
 from truecall_py.core.errors import UsageError
 
 
 def of(*contracts: Any) -> convert.Conversion:
-    return converted(json.dumps(list(contracts)).encode(), "old.json")
+    return convert_file(json.dumps(list(contracts)).encode(), "old.json")
 
 
 def one(post: Any, tool: str = "mcp__a__b", **more: Any) -> tuple[dict[str, Any], str]:
@@ -54,7 +54,7 @@ def test_a_file_of_contracts(project: Any) -> None:
 def test_a_file_of_another_kind_is_wrong_usage(data: bytes) -> None:
     """No contract is made of what holds none."""
     with pytest.raises(UsageError):
-        converted(data, "old.json")
+        convert_file(data, "old.json")
 
 
 @pytest.mark.parametrize(("post", "made"), [
@@ -188,7 +188,7 @@ def test_whatever_comes_in_what_comes_out_lints(contracts: list[Any]) -> None:
     """Any JSON gives a conversion without an exception, and one that `lint` has no word about."""
     try:
         data = json.dumps(contracts).encode()
-        found = converted(data, "old.json")
+        found = convert_file(data, "old.json")
     except UsageError:
         return
     if found.count:

@@ -204,8 +204,8 @@ def test_what_disappears_or_cannot_be_read_is_passed_over(project: Any, monkeypa
             self.found.close()
 
     monkeypatch.setattr(changed_files.os, "scandir", Listing)
-    assert sorted(name for name, _ in changed_files.walked(project.root) if name.startswith("many")) == ["many/a.txt", "many/c.txt"]
-    assert (changed_files.content("/nowhere"), changed_files.size("/nowhere")) == ("", 0)
+    assert sorted(name for name, _ in changed_files.walk_files(project.root) if name.startswith("many")) == ["many/a.txt", "many/c.txt"]
+    assert (changed_files.read_text("/nowhere"), changed_files.file_size("/nowhere")) == ("", 0)
 
 
 def test_nothing_derived_is_an_error_that_says_what_was_looked_at(project: Any) -> None:
@@ -269,9 +269,9 @@ FILES = {
 def test_a_contract_is_added_and_nothing_else_changes(name: str) -> None:
     """Every old line stands as it did, in its order; the new contract is the last; the file says no more than that."""
     old = FILES[name].encode()
-    new = append_contract.added(old, LINES, "truecall.yaml")
+    new = append_contract.append_contract(old, LINES, "truecall.yaml")
     ending = "\r\n" if name == "crlf" else "\n"
-    assert append_contract.same_but_one(old, new)
+    assert append_contract.adds_one(old, new)
     kept = iter(new.decode().split(ending))
     for line in FILES[name].split(ending):
         if not line.startswith("contracts: []"):
@@ -291,7 +291,7 @@ def test_a_contract_is_added_and_nothing_else_changes(name: str) -> None:
 def test_where_it_cannot_be_added_nothing_is_changed(text: str) -> None:
     """Lists in brackets, JSON, an id that is taken: refused, with the way out."""
     with pytest.raises(UsageError, match="paste it"):
-        append_contract.added(text.encode(), LINES, "truecall.yaml")
+        append_contract.append_contract(text.encode(), LINES, "truecall.yaml")
 
 
 def test_add_creates_a_file_and_adds_to_it(project: Any) -> None:
@@ -330,7 +330,7 @@ def test_a_file_that_somebody_else_changed_meanwhile_is_not_written(tmp_path: An
     path = tmp_path / "truecall.yaml"
     path.write_bytes(b"theirs")
     with pytest.raises(UsageError, match="changed while"):
-        append_contract.store(str(path), b"ours", b"new")
+        append_contract.write_file(str(path), b"ours", b"new")
     assert path.read_bytes() == b"theirs" and os.listdir(tmp_path) == ["truecall.yaml"]
 
 
@@ -352,15 +352,15 @@ def test_a_file_that_somebody_else_changed_meanwhile_is_not_written(tmp_path: An
 ])  # fmt: skip
 def test_a_value_is_a_template_where_it_stands_as_a_word(path: str, value: str, made: str) -> None:
     """Parts of other words, and single digits, are coincidences."""
-    assert changed_files.templated(path, [("{{v}}", value)]) == made
+    assert changed_files.replace_values(path, [("{{v}}", value)]) == made
 
 
 def test_a_template_is_never_taken_for_text() -> None:
     """What one value put there, the next does not change."""
-    assert changed_files.templated("args/title.md", [("{{args.title}}", "title"), ("{{args.a}}", "args")]) == "{{args.a}}/{{args.title}}.md"
+    assert changed_files.replace_values("args/title.md", [("{{args.title}}", "title"), ("{{args.a}}", "args")]) == "{{args.a}}/{{args.title}}.md"
 
 
 @pytest.mark.parametrize("line", ["if true; then make; fi", "bash -c 'make'", "false || make", "$X", "echo make"])
 def test_what_is_not_certain_is_no_pattern(line: str) -> None:
     """No contract about a command that the parser does not know to have run, or that does nothing."""
-    assert [way for way in shell_commands.recorded(line, 0) if "make" in way.pattern] == []
+    assert [way for way in shell_commands.find_patterns(line, 0) if "make" in way.pattern] == []

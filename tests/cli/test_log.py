@@ -48,7 +48,7 @@ def test_calls_are_listed_newest_first(told: Any) -> None:
     lines = out.splitlines()
     assert lines[0] == "session s1  claude-code" and "refuted" in lines[1] and "lie-3" in lines[1]
     assert all(len(line) <= 80 for line in lines) and "\x1b" not in out
-    assert "    trial (observe): lie: nothing at /p/notes/a.md" in lines
+    assert "    trial (observe): false success: nothing at /p/notes/a.md" in lines
     assert names(told)[:4] == ["lie-3", "runs", "rests", "long"]
     assert len(names(told, "--limit", "2")) == 2
 
@@ -95,14 +95,14 @@ def test_a_session_is_named_by_its_beginning(project: Any) -> None:
     for argv in (("log",), ("log", "c"), ("last",), ("export",), ("report", "-o", "-")):
         assert "77aa-1" in ran(project, *argv, "--session", "77")
         assert "no session 'none'" in ran(project, *argv, "--session", "none", code=2)
-        assert "2 sessions begin with '9f1c'" in ran(project, *argv, "--session", "9f1c", code=2)
+        assert "2 sessions start with '9f1c'" in ran(project, *argv, "--session", "9f1c", code=2)
 
 
 def test_one_call_in_full(told: Any) -> None:
     """From its request to what the agent did next, in order, with the evidence."""
     out = ran(told, "log", "lie-1")
     words = ("mcp__notes__save_note", "s1 (claude-code)", "/p", "title: a", "body: hello", "requested", "ended after 1.5 s",
-             "reported success", "refuted    note-saved  lie  truecall.yaml:3", "expected   a file at /p/notes/a.md",
+             "reported success", "refuted    note-saved  false success  truecall.yaml:3", "expected   a file at /p/notes/a.md",
              "found      nothing at /p/notes/a.md", "again (replace", "same call: mcp__notes__save_note lie-1b, verified")  # fmt: skip
     at = [out.index(word) for word in words]
     assert at == sorted(at)
@@ -112,7 +112,7 @@ def test_one_call_in_full(told: Any) -> None:
     assert "refused by truecall before it ran: it lied twice" in ran(told, "log", "rests")
     assert "resolved by stop: verified" in ran(told, "log", "long")
     running = ran(told, "log", "runs")
-    assert running.index("requested") < running.index("waited for the user's permission") < running.index("no end was told")
+    assert running.index("requested") < running.index("waited for the user's permission") < running.index("no end was recorded")
 
 
 def test_one_call_as_data(told: Any) -> None:
@@ -182,7 +182,7 @@ def test_pruning_is_for_a_person_that_agrees(told: Any) -> None:
     refused = ran(told, "log", "--prune", "10s", "--yes", code=2, env={"CLAUDECODE": "1"})
     assert all(word in refused for word in REFUSAL)
     assert len(names(told)) == 12
-    assert ran(told, "log", "--prune", "5m", "--yes") == "forgotten: 1 session, 8 events\n"
+    assert ran(told, "log", "--prune", "5m", "--yes") == "deleted: 1 session, 8 events\n"
     assert "no session 's2'" in ran(told, "log", "--session", "s2", code=2) and len(names(told)) == 8
     ran(told, "log", "--prune", "1s", "--yes", "--person", env={"CLAUDECODE": "1"})
     assert names(told) == []
@@ -191,7 +191,7 @@ def test_pruning_is_for_a_person_that_agrees(told: Any) -> None:
 def test_last_is_the_newest_that_stopped_the_agent(told: Any) -> None:
     """Refuted, refused or unverified; what was only observed is not one, and neither is a tool's honest failure."""
     out = ran(told, "last")
-    assert "lie-3  refuted" in out and "s ago:" in out and "note-saved  lie  truecall.yaml:3" in out and "order" in out
+    assert "lie-3  refuted" in out and "s ago:" in out and "note-saved  false success  truecall.yaml:3" in out and "order" in out
     assert "rests  refused" in ran(told, "last", "--session", "s2")
     ledger = Ledger(told.state)
     call(ledger, "honest", verdict("refuted", outcome="honest failure"), at=1, reported="failure", form="silent", order="")

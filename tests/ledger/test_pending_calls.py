@@ -225,7 +225,7 @@ def test_pruning_takes_what_lies_beside(project, turn):
         assert done.returncode == 0 and kept(project), done
     Ledger(project.state).query("UPDATE events SET at = 1000")
     done = project.command("log", "--prune", "30d", "--yes", "--person")
-    assert "forgotten: 1 session" in done.stdout and not kept(project), done
+    assert "deleted: 1 session" in done.stdout and not kept(project), done
     assert not os.listdir(os.path.join(project.state, "snapshots")) and os.path.exists(strange)
 
 

@@ -1575,7 +1575,7 @@ def test_forgetting_keeps_what_is_not_settled(project, bank, claude):
     for name in os.listdir(folder):
         os.utime(os.path.join(folder, name), (1e9, 1e9))
     told = project.command("log", "--prune", "30d", "--yes").stdout
-    assert "forgotten: 0 sessions" in told and "kept: 1 session" in told
+    assert "deleted: 0 sessions" in told and "kept: 1 session" in told
     assert "NOT RUN" in refusal(Agent(project, session="s2").asks("d1"))
     bank.does()
     assert reconcile(project).returncode == 0

@@ -288,7 +288,7 @@ contracts:
 def test_the_world_of_then_has_no_door() -> None:
     """Every way in which World looks at the machine is shut in the one that past calls get, those of later versions
     too."""
-    doors = {name for name in vars(World) if not name.startswith("_")} - set(judge.OPEN)
+    doors = {name for name in vars(World) if not name.startswith("_")} - set(judge.ALLOWED_NAMES)
     assert {"stat", "read", "names", "run", "fetch"} <= doors
     for name in doors:
         with pytest.raises(judge.Unverified):
@@ -445,7 +445,7 @@ def test_without_claims_of_contracts_plain_words_are_listed_only(contracts: Any)
 ])  # fmt: skip
 def test_what_counts_as_saying_so(text: str, says: bool) -> None:
     """A few plain sentences in the past; offers, plans and denials are none."""
-    assert bool(claiming.quote(claiming.PLAIN, text)) is says
+    assert bool(claiming.find_quote(claiming.CLAIM_PATTERNS, text)) is says
 
 
 # -- many of them ------------------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def test_the_figures_are_those_of_stats(project: Any) -> None:
     found, text = stats(project), written(project).text
     claims = found["claims"]
     assert f"{found['sessions']} sessions, {found['calls']} calls, {found['judged']} of them judged" in text
-    assert f"False claims of success {claims['false']} of {claims['judged']}" in text and "44.4%" in text
+    assert f"False successes {claims['false']} of {claims['judged']}" in text and "44.4%" in text
     assert "next came: same call 1, other route 1, nothing 2" in text
     assert "1 call refused before running" in text and "1 call that a contract in observe mode would have blocked" in text
     assert text.count("How it is counted Counted") == text.count("Left out") == 5
@@ -427,7 +427,7 @@ def test_a_large_ledger_makes_a_page_of_bounded_size(project: Any) -> None:
     assert "older false successes. To list them: truecall log --outcome lie --limit 122" in page.text
     alone = written(project, "--session", "s0")
     shown = sum(1 for _, attributes in alone.tags if re.fullmatch(r"c\d+", attributes.get("id") or ""))
-    assert shown == account.OF_SESSION and "250 calls left out here (verified ones and ones without a contract)" in alone.text
+    assert shown == account.OF_SESSION and "Not shown here: 250 calls (verified, or without a contract)" in alone.text
     assert "truecall log --session s0 --limit 400" in alone.text
     assert alone.text.count("tool-7 reported success") + alone.text.count("tool-27 reported success") > 0
     assert len(re.findall("tool-(7|17|27) reported success", alone.text)) == 20
@@ -460,7 +460,7 @@ def test_no_file_of_somebody_else_is_overwritten_unasked(project: Any) -> None:
     scene(project.state)
     project.write("truecall.yaml", "version: 1\n")
     os.symlink("truecall.yaml", os.path.join(project.root, "link.html"))
-    for name, words in (("truecall.yaml", "--force"), ("link.html", "no file"), (".", "no file"), ("missing/x.html", "cannot be written")):
+    for name, words in (("truecall.yaml", "--force"), ("link.html", "not a regular file"), (".", "not a regular file"), ("missing/x.html", "cannot write")):
         done = project.command("report", "-o", name)
         assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr, done
         assert not done.stdout

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from truecall_py.contract_files.yaml_reader import Document
 
-HEAD = ("version: 1", "contracts:")
+HEADER = ("version: 1", "contracts:")
 EMPTY = re.compile(r"(contracts:)([ \t]*)\[[ \t]*\]")
-BY_HAND = "print it without --add, and paste it where it belongs"
+ADD_BY_HAND = "print it without --add, and paste it where it belongs"
 
 
-def existing(path: str) -> bytes | None:
+def read_existing(path: str) -> bytes | None:
     """The content of a contract file, None where there is none. Raises UsageError, and ContractError for one with
     errors."""
     try:
@@ -39,31 +39,31 @@ def existing(path: str) -> bytes | None:
     return data
 
 
-def ids(data: bytes | None) -> set[str]:
+def list_ids(data: bytes | None) -> set[str]:
     """The ids that are taken in a contract file (its packs' not: a file's own may replace those)."""
     entries = (parse(data).data or {}).get("contracts") if data else None
     return {entry["id"] for entry in entries or ()}
 
 
-def whole(lines: Sequence[str]) -> str:
+def render_file(lines: Sequence[str]) -> str:
     """A contract file of this one contract."""
-    return "\n".join([*HEAD, *lines]) + "\n"
+    return "\n".join([*HEADER, *lines]) + "\n"
 
 
-def added(data: bytes, lines: Sequence[str], path: str) -> bytes:
+def append_contract(data: bytes, lines: Sequence[str], path: str) -> bytes:
     """The content with one contract more, at the end of `contracts`. `lines` are indented by two. Raises UsageError
     where its place cannot be told."""
     text = data.decode("utf-8")
     ending = "\r\n" if "\r\n" in text else "\n"
     old = text.split(ending)
-    new = placed(old, list(lines), parse(data))
+    new = insert_lines(old, list(lines), parse(data))
     made = ending.join(new).encode("utf-8") if new is not None else b""
-    if new is None or not same_but_one(data, made):
-        raise UsageError("there is no place in this file at which a contract can be added safely", path, BY_HAND)
+    if new is None or not adds_one(data, made):
+        raise UsageError("there is no place in this file at which a contract can be added safely", path, ADD_BY_HAND)
     return made
 
 
-def placed(old: list[str], lines: list[str], document: Document) -> list[str] | None:
+def insert_lines(old: list[str], lines: list[str], document: Document) -> list[str] | None:
     """The lines of the file with the contract in them; None where its place cannot be told."""
     data = document.data
     if "contracts" not in data:
@@ -81,11 +81,11 @@ def placed(old: list[str], lines: list[str], document: Document) -> list[str] | 
     if first <= at:
         return None  # a list in brackets
     indent = len(old[first]) - len(old[first].lstrip())
-    end = last(old, at, document)
-    return [*old[:end], "", *(shifted(line, indent - 2) for line in lines), *(old[end:] or [""])]
+    end = find_end(old, at, document)
+    return [*old[:end], "", *(indent_line(line, indent - 2) for line in lines), *(old[end:] or [""])]
 
 
-def last(old: list[str], at: int, document: Document) -> int:
+def find_end(old: list[str], at: int, document: Document) -> int:
     """The line behind the last contract: comments at the left edge before what follows belong to that."""
     later = [place[0] - 1 for path, place in document.keys.items() if len(path) == 1 and place[0] - 1 > at]
     end = min(later, default=len(old))
@@ -94,11 +94,11 @@ def last(old: list[str], at: int, document: Document) -> int:
     return end
 
 
-def shifted(line: str, by: int) -> str:
+def indent_line(line: str, by: int) -> str:
     return " " * by + line if by >= 0 else line[-by:]
 
 
-def same_but_one(before: bytes, after: bytes) -> bool:
+def adds_one(before: bytes, after: bytes) -> bool:
     """Whether the new content loads, and says the same as the old one and one contract more at the end."""
     old, new = parse(before), parse(after)
     if any(each.severity == "error" for each in loader.problems(after, "")):
@@ -108,12 +108,12 @@ def same_but_one(before: bytes, after: bytes) -> bool:
     return [*was.pop("contracts", [])] == now.pop("contracts")[:-1] and was == now
 
 
-def store(path: str, before: bytes | None, after: bytes) -> None:
+def write_file(path: str, before: bytes | None, after: bytes) -> None:
     """Writes the file, unless somebody else did since it was read. Raises UsageError."""
     path = os.path.realpath(path)
 
     def unchanged() -> None:
-        if existing_bytes(path) != before:
+        if read_bytes(path) != before:
             raise UsageError("the file was changed while this ran; nothing was written", path, "run it again")
 
     try:
@@ -123,7 +123,7 @@ def store(path: str, before: bytes | None, after: bytes) -> None:
         raise UsageError(f"the file cannot be written: {error.strerror}", path, "name another with --add") from None
 
 
-def existing_bytes(path: str) -> bytes | None:
+def read_bytes(path: str) -> bytes | None:
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-LONGEST = 20_000  # milliseconds that the hook may run
-NARROWING = ("when", "if", "match", "condition", "args", "only", "unless")
-WORDS = ("message", "remedy", "hint", "correction")
-SHOWN = 400  # characters of a contract that is left out
+MAX_TIMEOUT = 20_000  # milliseconds that the hook may run
+CONDITION_KEYS = ("when", "if", "match", "condition", "args", "only", "unless")
+REMEDY_KEYS = ("message", "remedy", "hint", "correction")
+MAX_SHOWN = 400  # characters of a contract that is left out
 HEADER = (
     "converted by truecall convert: look at every comment, then truecall lint and truecall trust",
     "The ancestor always said re-run. Say for each contract whether the same call may be made again: "
@@ -69,32 +69,32 @@ class Entry:
                 self.say(f"{key!r} of {what} has no counterpart and is left out", True)
 
 
-def converted(data: bytes, path: str) -> Conversion:
+def convert_file(data: bytes, path: str) -> Conversion:
     """The conversion of a file. Raises UsageError for one that is not of the ancestor's form."""
     lines = [line for words in HEADER for line in comment(words, 0)]
     lines += ["version: 1", "contracts:"]
     taken: set[str] = set()
     notes: list[Note] = []
     count = 0
-    for number, given in enumerate(entries(data, path), 1):
+    for number, given in enumerate(read_entries(data, path), 1):
         entry = Entry(f"contract {number}")
         try:
-            made(entry, given, taken)
-            lines += written(entry)
+            convert_contract(entry, given, taken)
+            lines += write_contract(entry)
             taken.add(entry.plain["id"])
             count += 1
         except Refused as why:
             entry.say(f"left out: {why}", True)
             for note in entry.notes:
                 lines += comment(f"{note.where}: {note.words}", 2)
-            lines += comment(json.dumps(given, ensure_ascii=True)[:SHOWN], 2)
+            lines += comment(json.dumps(given, ensure_ascii=True)[:MAX_SHOWN], 2)
         notes += entry.notes
     if not count:
         lines.remove("contracts:")
     return Conversion("\n".join(lines) + "\n", count, tuple(notes))
 
 
-def entries(data: bytes, path: str) -> list[Any]:
+def read_entries(data: bytes, path: str) -> list[Any]:
     try:
         found = loads(data.decode("utf-8-sig"))
     except ValueError as error:
@@ -107,15 +107,15 @@ def entries(data: bytes, path: str) -> list[Any]:
     return found
 
 
-def made(entry: Entry, given: Any, taken: set[str]) -> None:
+def convert_contract(entry: Entry, given: Any, taken: set[str]) -> None:
     """Fills the new contract. Raises Refused where none can be made that means the same."""
     if not isinstance(given, dict):
         raise Refused("it is no object")
-    narrowing = [key for key in NARROWING if key in given]
+    narrowing = [key for key in CONDITION_KEYS if key in given]
     if narrowing:
         raise Refused(f"its condition {narrowing[0]!r} has no counterpart that is known; write it as `when`")
-    tool = tools(given.get("tool"))
-    entry.plain["id"] = unique(given.get("id") or given.get("name") or tool, taken)
+    tool = convert_tools(given.get("tool"))
+    entry.plain["id"] = make_unique(given.get("id") or given.get("name") or tool, taken)
     if isinstance(given.get("description"), str) and given["description"]:
         entry.plain["description"] = given["description"]
     entry.plain["tool"] = tool
@@ -123,20 +123,20 @@ def made(entry: Entry, given: Any, taken: set[str]) -> None:
     found = []
     for number, each in enumerate(checks if isinstance(checks, list) else [checks], 1):
         try:
-            found.append(check(entry, each))
+            found.append(convert_check(entry, each))
         except Refused as why:
             entry.say(f"check {number} left out: {why}", True)
     if not found:
         raise Refused("nothing of what it asserts could be converted")
     entry.plain["post"] = found
-    timeout(entry, [given.get("timeoutMs"), *entry.timeouts])
-    remedy = next((given[key] for key in WORDS if isinstance(given.get(key), str) and given[key]), "")
+    convert_timeout(entry, [given.get("timeoutMs"), *entry.timeouts])
+    remedy = next((given[key] for key in REMEDY_KEYS if isinstance(given.get(key), str) and given[key]), "")
     if remedy:
         entry.plain["remedy"] = remedy
-    entry.passed_over(given, ("tool", "id", "name", "description", "post", "timeoutMs", *WORDS), "the contract")
+    entry.passed_over(given, ("tool", "id", "name", "description", "post", "timeoutMs", *REMEDY_KEYS), "the contract")
 
 
-def tools(given: Any) -> Any:
+def convert_tools(given: Any) -> Any:
     """The tool's name, or a list. Raises Refused for a pattern that is no glob."""
     names = given if isinstance(given, list) else given.split("|") if isinstance(given, str) else []
     found = []
@@ -152,7 +152,7 @@ def tools(given: Any) -> Any:
     return found if len(found) > 1 else found[0]
 
 
-def unique(given: Any, taken: set[str]) -> str:
+def make_unique(given: Any, taken: set[str]) -> str:
     first = given[0] if isinstance(given, list) else given
     words = re.sub(r"[^a-z0-9]+", "-", str(first).lower().removeprefix("mcp__")).strip("-")[:80] or "contract"
     number, name = 1, words
@@ -162,7 +162,7 @@ def unique(given: Any, taken: set[str]) -> str:
     return name
 
 
-def timeout(entry: Entry, given: list[Any]) -> None:
+def convert_timeout(entry: Entry, given: list[Any]) -> None:
     """The longest of the time-outs, as one look's."""
     real = [each for each in given if each is not None]
     good = [each for each in real if isinstance(each, int) and not isinstance(each, bool) and each > 0]
@@ -171,15 +171,15 @@ def timeout(entry: Entry, given: list[Any]) -> None:
     if not good:
         return
     longest = max(good)
-    if longest > LONGEST:
-        entry.say(f"timeoutMs {longest} is cut to {LONGEST}: the hook ends after {LONGEST // 1000} s")
-    entry.plain["timeout"] = duration(min(longest, LONGEST))
+    if longest > MAX_TIMEOUT:
+        entry.say(f"timeoutMs {longest} is cut to {MAX_TIMEOUT}: the hook ends after {MAX_TIMEOUT // 1000} s")
+    entry.plain["timeout"] = duration(min(longest, MAX_TIMEOUT))
 
 
 # -- checks ----------------------------------------------------------------------------------------------
 
 
-def check(entry: Entry, given: Any) -> dict[str, Any]:
+def convert_check(entry: Entry, given: Any) -> dict[str, Any]:
     """One check. Raises Refused."""
     if not isinstance(given, dict):
         raise Refused("it is no object with `check`")
@@ -192,8 +192,8 @@ def check(entry: Entry, given: Any) -> dict[str, Any]:
     return CHECKS[kind](entry, {key: value for key, value in given.items() if key not in ("check", "timeoutMs")})
 
 
-def file_exists(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
-    path, words = place(needed(given, "path"))
+def convert_file_exists(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    path, words = place(require_text(given, "path"))
     entry.say(words)
     params: dict[str, Any] = {"path": path}
     for theirs, ours in (("minSize", "min_size"), ("maxSize", "max_size")):
@@ -206,14 +206,14 @@ def file_exists(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
             else:
                 params[ours] = size
     if "contains" in given:
-        params["contains"] = template(needed(given, "contains"))
+        params["contains"] = template(require_text(given, "contains"))
     entry.say("a folder no longer counts as the file; if one is meant, add type: dir")
     entry.passed_over(given, ("path", "minSize", "maxSize", "contains"), "file_exists")
     return {"file_exists": params}
 
 
-def http(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
-    params: dict[str, Any] = {"url": template(needed(given, "url"))}
+def convert_http(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    params: dict[str, Any] = {"url": template(require_text(given, "url"))}
     wanted = given.get("status", given.get("expectStatus"))
     if isinstance(wanted, str) and wanted.isascii() and wanted.isdigit():
         wanted = int(wanted)
@@ -226,7 +226,7 @@ def http(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
         params["method"] = method
     if isinstance(given.get("headers"), dict) and given["headers"]:
         params["headers"] = {str(key): template(str(value)) for key, value in given["headers"].items()}
-    body = matcher(entry, given, ("bodyContains", "contains"), ("bodyMatches", "matches"))
+    body = convert_matcher(entry, given, ("bodyContains", "contains"), ("bodyMatches", "matches"))
     if body:
         params["body"] = body
     if wanted is None and not body:
@@ -238,22 +238,22 @@ def http(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     return {"http_status": params}
 
 
-def shell(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
-    argv, words = command(needed(given, "command"))
+def convert_shell(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+    argv, words = command(require_text(given, "command"))
     entry.say(words)
     params: dict[str, Any] = {"run": argv}
     code = given.get("exitCode", given.get("expectExit", given.get("exit")))
     if code is not None:
         params["exit"] = code
-    stdout = matcher(entry, given, ("stdoutContains",), ("stdoutMatches",))
-    stderr = matcher(entry, given, ("stderrContains",), ("stderrMatches",))
+    stdout = convert_matcher(entry, given, ("stdoutContains",), ("stdoutMatches",))
+    stderr = convert_matcher(entry, given, ("stderrContains",), ("stderrMatches",))
     if stdout:
         params["stdout"] = stdout
     if stderr:
         params["stderr"] = stderr
     if (stdout or stderr) and code is None:
         entry.say("its exit code did not count beside the output; here it must be 0 as well (or say exit: [0, 1])")
-    where, words = place(needed(given, "cwd")) if "cwd" in given else ("{{project}}", "")
+    where, words = place(require_text(given, "cwd")) if "cwd" in given else ("{{project}}", "")
     entry.say(words)
     params["cwd"] = where
     known = ("command", "exitCode", "expectExit", "exit", "cwd", "stdoutContains", "stdoutMatches", "stderrContains",
@@ -262,10 +262,10 @@ def shell(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     return {"command": params}
 
 
-def result(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+def convert_result(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     path = re.sub(r"\[(\d+)\]", r".\1", str(given.get("path") or "")).removeprefix("$").lstrip(".")
     params: dict[str, Any] = {"path": path} if path else {}
-    asserted = dict(matcher(entry, given, ("contains",), ("matches",)))
+    asserted = dict(convert_matcher(entry, given, ("contains",), ("matches",)))
     pairs = {"equals": "equals", "notEquals": "not_equals", "oneOf": "one_of", "exists": "exists", "type": "type",
              "min": "at_least", "atLeast": "at_least", "max": "at_most", "atMost": "at_most"}  # fmt: skip
     for theirs, ours in pairs.items():
@@ -278,7 +278,7 @@ def result(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     return {"result": {**params, **asserted}}
 
 
-def schema(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
+def convert_schema(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     rules = given.get("schema")
     entry.passed_over(given, ("schema", "path"), "schema")
     if not isinstance(rules, (dict, str)) or not rules:
@@ -288,23 +288,26 @@ def schema(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
 
 
 CHECKS: dict[Any, Callable[[Entry, dict[str, Any]], dict[str, Any]]] = {
-    "file_exists": file_exists, "http": http, "shell": shell, "result": result, "schema": schema,
+    "file_exists": convert_file_exists, "http": convert_http, "shell": convert_shell, "result": convert_result,
+    "schema": convert_schema,
 }  # fmt: skip
 
 
-def needed(given: dict[str, Any], key: str) -> str:
+def require_text(given: dict[str, Any], key: str) -> str:
     value = given.get(key)
     if not isinstance(value, str) or not value:
         raise Refused(f"it has no {key}" if key not in given else f"{key} is no text, or an empty one")
     return value
 
 
-def matcher(entry: Entry, given: dict[str, Any], texts: tuple[str, ...], patterns: tuple[str, ...]) -> dict[str, Any]:
+def convert_matcher(
+    entry: Entry, given: dict[str, Any], texts: tuple[str, ...], patterns: tuple[str, ...]
+) -> dict[str, Any]:
     """The matcher of the keys that ask for a text or a pattern."""
     found: dict[str, Any] = {}
     for key in texts:
         if key in given:
-            found["contains"] = template(needed(given, key)) if isinstance(given[key], str) else given[key]
+            found["contains"] = template(require_text(given, key)) if isinstance(given[key], str) else given[key]
     for key in patterns:
         if key in given:
             found["matches"], words = pattern(given[key], key)
@@ -315,7 +318,7 @@ def matcher(entry: Entry, given: dict[str, Any], texts: tuple[str, ...], pattern
 # -- the new text ----------------------------------------------------------------------------------------
 
 
-def written(entry: Entry) -> list[str]:
+def write_contract(entry: Entry) -> list[str]:
     """The lines of a contract under its comments. Raises Refused where `lint` would have a word about it."""
     plain = dict(entry.plain)
     try:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-MOST = 6  # checks of one contract
+MAX_CHECKS = 6  # checks of one contract
 SETTLED = ("ok", "success", "succeeded", "created", "saved", "updated", "deleted", "written", "sent", "done")
 IDENTITIES = re.compile(r"(?:.*_)?(?:id|key|number|uuid|sha|url)\Z")
 LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]+)?(?:/[^\s@?#]*)?\Z")
@@ -64,7 +64,7 @@ class Recorder:
         self.project, self.window, self.taken = os.path.realpath(project), window, taken
         self.world = World(call.start_cwd, self.project)
         # The arguments of a shell command are one text, and a description in words; its operands are captured.
-        self.values = [] if "shell" in call.kinds else changed_files.values(call)
+        self.values = [] if "shell" in call.kinds else changed_files.list_values(call)
         self.left_out: list[str] = []
         self.about: dict[str, Any] = {}
         self.stem = call.tool.removeprefix("mcp__")
@@ -77,14 +77,15 @@ class Recorder:
             raise UsageError(f"this call {why}, so there is nothing to ask for", do="record one that went well")
         kept: list[Candidate] = []
         for candidate in self.candidates():
-            if len(kept) < MOST and candidate.check not in [each.check for each in kept] and self.holds(candidate):
+            known = [other.check for other in kept]
+            if len(kept) < MAX_CHECKS and candidate.check not in known and self.holds(candidate):
                 kept.append(candidate)
         if not kept:
             raise UsageError(
                 "there is nothing to check in this call: no file that it names or changed, no field of its answer",
                 do="; ".join(self.left_out) or "look further with --since 10m or --before DIR",
             )
-        name = unique(id or self.stem, self.taken)
+        name = make_unique(id or self.stem, self.taken)
         return Recording(name, tuple(self.written(name, kept)), tuple(self.left_out))
 
     # -- what may be asked -----------------------------------------------------------------------------
@@ -122,7 +123,7 @@ class Recorder:
         for template, value in self.values:
             if ADDRESS.match(value):
                 yield from self.of_address(template, value)
-            elif "\n" not in value and len(value) < 1024 and ("/" in value or is_place(template)):
+            elif "\n" not in value and len(value) < 1024 and ("/" in value or names_path(template)):
                 yield from self.of_path(template, value)
 
     def of_path(self, template: str, value: str) -> Iterator[Candidate]:
@@ -134,13 +135,13 @@ class Recorder:
         elif os.path.isfile(path):
             check = {"path": template, **self.holding(path)}
             yield Candidate({"file_exists": check}, f"the file that {name} names is there")
-        elif is_place(name):
+        elif names_path(name):
             self.left_out.append(f"{name} names nothing that is there now: {quoted(value, 120)}")
 
     def holding(self, path: str) -> dict[str, Any]:
         """The content of a file, as far as a value of the call says it."""
-        held = changed_files.held(changed_files.content(path), self.values)
-        return {"contains": held} if held else {"min_size": 1} if changed_files.size(path) else {}
+        held = changed_files.find_held_value(changed_files.read_text(path), self.values)
+        return {"contains": held} if held else {"min_size": 1} if changed_files.file_size(path) else {}
 
     def of_address(self, template: str, value: str) -> Iterator[Candidate]:
         name = template.strip("{}")
@@ -157,15 +158,15 @@ class Recorder:
             return
         named: list[Candidate] = []
         others: list[Candidate] = []
-        for change in changed_files.changes(folder, self.window):
+        for change in changed_files.find_changes(folder, self.window):
             full = os.path.realpath(os.path.join(folder, change.path))
             if not full.startswith(self.project.rstrip("/") + "/"):
                 continue
             relative = os.path.relpath(full, self.project)
-            if os.path.basename(relative) == FILE_NAME or same_bytes(full, self.payload):
+            if os.path.basename(relative) == FILE_NAME or equals_payload(full, self.payload):
                 continue
-            path = changed_files.templated(relative, self.values)
-            spelt = changed_files.hidden(path, self.values) if path == relative else ""
+            path = changed_files.replace_values(relative, self.values)
+            spelt = changed_files.find_hidden_value(path, self.values) if path == relative else ""
             if spelt:
                 words = f"{relative} changed, and its name is {spelt} in a spelling that no template can say"
                 self.left_out.append(words)
@@ -203,7 +204,7 @@ class Recorder:
     def of_command(self) -> Iterator[Candidate]:
         line = self.call.args.get("command")
         code = exit_code(self.call, self.world)
-        ways = shell_commands.recorded(line, code) if isinstance(line, str) else []
+        ways = shell_commands.find_patterns(line, code) if isinstance(line, str) else []
         if not ways:
             raise UsageError(
                 "this command line has no part that was certainly run", do="record a call of the command alone"
@@ -230,8 +231,8 @@ class Recorder:
             (check,) = candidate.check.values()
             full = os.path.join(self.project, check["path"].removeprefix("{{project}}/"))
             operand = next((word for word in way.words[1:] if word and os.path.join(folder, word) == full), "")
-            pattern = shell_commands.capturing(way, operand) if operand else ""
-            if pattern and "file_exists" in candidate.check and shell_commands.fits(pattern, line, code):
+            pattern = shell_commands.capture_operand(way, operand) if operand else ""
+            if pattern and "file_exists" in candidate.check and shell_commands.pattern_fits(pattern, line, code):
                 self.about = {"kind": "shell", "when": {"args.command": {"runs": pattern}}}
                 why = "the file that the command names is there"
                 return [Candidate({"file_exists": {**check, "path": "{{match.file}}"}}, why)]
@@ -301,12 +302,12 @@ class Recorder:
         yield from comment("may the same call be made again? then say repeat: safe, else keyed or never", 4)
 
 
-def is_place(name: str) -> bool:
+def names_path(name: str) -> bool:
     """Whether the name of an argument says that it is a path."""
     return "path" in name or "file" in name
 
 
-def unique(name: str, taken: set[str]) -> str:
+def make_unique(name: str, taken: set[str]) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80] or "recorded"
     number, found = 1, words
     while found in taken:
@@ -315,9 +316,9 @@ def unique(name: str, taken: set[str]) -> str:
     return found
 
 
-def same_bytes(path: str, data: bytes) -> bool:
+def equals_payload(path: str, data: bytes) -> bool:
     """Whether a file is the payload itself."""
     try:
-        return os.path.getsize(path) == len(data) and changed_files.bytes_of(path) == data
+        return os.path.getsize(path) == len(data) and changed_files.read_bytes(path) == data
     except OSError:
         return False

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 QUIET = ("cd", "echo", "export", "set", "true", "pwd", "ls", "cat", "printf", "pushd", "popd", ":", "test", "[")
-PARTS = (
+PROGRAMS_WITH_SUBCOMMANDS = (
     "git", "npm", "pnpm", "yarn", "pip", "pip3", "uv", "poetry", "cargo", "go", "docker", "kubectl", "helm",
     "terraform", "make", "gh", "apt", "apt-get", "brew", "bundle", "composer", "dotnet", "gradle", "mvn", "python",
     "python3", "node", "sh", "bash", "alembic", "django-admin",
 )  # fmt: skip
-DEEPER = ("run", "compose", "exec", "stash", "remote", "worktree")  # a part that has parts of its own
-LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@+-")
+NESTED_SUBCOMMANDS = ("run", "compose", "exec", "stash", "remote", "worktree")  # a part that has parts of its own
+SAFE_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@+-")
 # What is known of a command: its pattern, the check, and the words for it.
 KNOWN: dict[str, tuple[str, dict[str, Any], str]] = {
     "mkdir": ("mkdir [-pv] [--parents] {dir...}", {"file_exists": {"path": "{{match.dir}}", "type": "dir"}},
@@ -62,14 +62,14 @@ class Command:
     why: str = ""
 
 
-def recorded(line: str, exit_code: int | None) -> list[Command]:
+def find_patterns(line: str, exit_code: int | None) -> list[Command]:
     """The ways in which a command line can be found again, the most telling first; none where nothing in it is
     certain."""
-    words = chosen(line, exit_code)
+    words = choose_command(line, exit_code)
     if words is None:
         return []
     found = []
-    own = named(words)
+    own = name_command(words)
     called = " ".join([base(own[0]), *own[1:2]])
     name = called if called in KNOWN else base(own[0])
     if name in KNOWN:
@@ -78,14 +78,14 @@ def recorded(line: str, exit_code: int | None) -> list[Command]:
     # A command of no more words is meant as it stands: `make *` would be about `make clean` as well.
     rest = "" if len(own) == len(words) else " *"
     found.append(Command(f"{' '.join(own)}{rest}", "-".join(map(base, own)), words))
-    return [each for each in found if fits(each.pattern, line, exit_code)]
+    return [each for each in found if pattern_fits(each.pattern, line, exit_code)]
 
 
-def fits(pattern: str, line: str, exit_code: int | None) -> bool:
+def pattern_fits(pattern: str, line: str, exit_code: int | None) -> bool:
     return check_pattern(pattern) is None and runs(pattern, line, exit_code) is not None
 
 
-def chosen(line: str, exit_code: int | None) -> tuple[str, ...] | None:
+def choose_command(line: str, exit_code: int | None) -> tuple[str, ...] | None:
     """The words of the last command in a line that was certainly run and that does something."""
     simples = simple_commands(line)
     if simples is None or any(map(moves_meaning, simples)):
@@ -100,24 +100,24 @@ def chosen(line: str, exit_code: int | None) -> tuple[str, ...] | None:
     return None
 
 
-def named(words: tuple[str, ...]) -> list[str]:
+def name_command(words: tuple[str, ...]) -> list[str]:
     """The program and the part of it that was called."""
     found = [words[0]]
-    if base(words[0]) not in PARTS:
+    if base(words[0]) not in PROGRAMS_WITH_SUBCOMMANDS:
         return found
     for word in words[1:3]:
-        if not word or word.startswith("-") or set(word) - LETTERS:
+        if not word or word.startswith("-") or set(word) - SAFE_LETTERS:
             break
         found.append(word)
-        if word not in DEEPER:
+        if word not in NESTED_SUBCOMMANDS:
             break
     return found
 
 
-def capturing(command: Command, operand: str) -> str:
+def capture_operand(command: Command, operand: str) -> str:
     """The pattern in which one operand is captured as {file}: those before it are wild."""
     found: list[str] = []
-    fixed = len(named(command.words))
+    fixed = len(name_command(command.words))
     for number, word in enumerate(command.words):
         if number >= fixed and word == operand:
             return " ".join([*found, "{file}", "*"])

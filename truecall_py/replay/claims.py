@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from truecall_py.trust.store import Source
 
 SAYS_SO = "says so"
-LOOKS_ALONE = frozenset(("read", "fetch"))  # kinds of calls that change nothing
+READ_ONLY_KINDS = frozenset(("read", "fetch"))  # kinds of calls that change nothing
 DONE = (r"(?:created|written|updated|changed|fixed|implemented|added|removed|deleted|committed|pushed|deployed|"
         r"installed|saved|sent|merged|renamed|moved)")  # fmt: skip
 # What counts as saying that something was done. Only ever listed, with what was not there behind it.
-PLAIN = (
+CLAIM_PATTERNS = (
     rf"(?i)\bI(?:'ve|\u2019ve| have)? (?:just |now |also |successfully )*{DONE}\b",
     rf"(?i)\b(?:has|have) been (?:now |successfully )*{DONE}\b",
     r"(?i)\b(?:all )?(?:the )?tests (?:now |are |all )*(?:pass|passed|passing|green)\b",
@@ -79,10 +79,10 @@ class Claims:
             turn = self.turns.get(agent)
             if turn is None or (call.agent == agent and call.turn and turn.number != call.turn):
                 turn = self.turns[agent] = Turn(call.turn)
-            turn.changes = turn.changes or not call.kinds <= LOOKS_ALONE
+            turn.changes = turn.changes or not call.kinds <= READ_ONLY_KINDS
             turn.delegated = turn.delegated or "agent" in call.kinds
-            keep(turn.behind, event)
-        keep(self.earlier, event)
+            keep_event(turn.behind, event)
+        keep_event(self.earlier, event)
 
     def said(self, said: Said, damaged: bool) -> Iterator[Claimed]:
         """What a last message claims without what it needs behind it, or with what only the world of then tells;
@@ -99,7 +99,7 @@ class Claims:
         for contract in self.contracts:
             found = self.by_contract(contract, said, turn, lost)
             if found is not None and found[0] != VERIFIED:
-                words = quote(contract.plain["claims"], stop.message or "")
+                words = find_quote(contract.plain["claims"], stop.message or "")
                 yield Claimed(said.line, contract.id, contract.source, *found, words)
 
     def by_contract(self, contract: Contract, said: Said, turn: Turn, lost: str) -> tuple[str, str] | None:
@@ -122,20 +122,20 @@ class Claims:
         return (THEN, THEN) if contract.plain["post"] else (VERIFIED, "")
 
     def by_pattern(self, said: Said, turn: Turn, lost: str) -> Iterator[Claimed]:
-        words = "" if turn.changes else quote(PLAIN, said.stop.message or "")
+        words = "" if turn.changes else find_quote(CLAIM_PATTERNS, said.stop.message or "")
         if words:
             found = f"{NO_CHANGE} that the transcript holds; {lost}" if lost else NO_CHANGE
             yield Claimed(said.line, "", "", SAYS_SO, found, words)
 
 
-def keep(events: list[Event], event: Event) -> None:
+def keep_event(events: list[Event], event: Event) -> None:
     """Keeps an event that tells something new of what contracts ask for."""
     told = event.data["stop"]
     if told and not any(each.data["stop"] == told for each in events):
         events.append(event)
 
 
-def quote(patterns: Sequence[str], message: str) -> str:
+def find_quote(patterns: Sequence[str], message: str) -> str:
     """The line of a message in which the first pattern is found that is; "" where none is, or where none can be told
     to be."""
     text = message[-claims.SEARCHED :]

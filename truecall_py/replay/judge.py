@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from truecall_py.trust.store import Source
 
 THEN = "needs the world of then"
-BARRED = "would be refused"  # of a guard: the call was made, since nobody asked it then
+WOULD_REFUSE = "would be refused"  # of a guard: the call was made, since nobody asked it then
 STATES = (REFUTED, UNVERIFIED, THEN, VERIFIED)  # the worst first
-OPEN = ("at", "now", "remaining", "budget", "resolve", "search", "slow", "earlier", "alone")
-PATIENCE = 5.0  # seconds for one schema
+ALLOWED_NAMES = ("at", "now", "remaining", "budget", "resolve", "search", "slow", "earlier", "alone")
+SCHEMA_TIMEOUT = 5.0  # seconds for one schema
 
 
 @record(frozen=True)
@@ -55,7 +55,7 @@ class Then(World):
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
-        if callable(found) and not name.startswith("_") and name not in OPEN:
+        if callable(found) and not name.startswith("_") and name not in ALLOWED_NAMES:
             raise Unverified(THEN, "harness")
         return found
 
@@ -79,31 +79,31 @@ def validated(job: dict[str, object]) -> dict[str, object]:
         raise Interrupted
 
     before = signal.signal(signal.SIGALRM, ended)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    signal.setitimer(signal.ITIMER_REAL, SCHEMA_TIMEOUT)
     try:
         return validate(job)
     except Unverified as trouble:
         raise Unverified(trouble.why, "contract") from None
     except Interrupted:
-        raise Unverified(f"the schema took longer than {PATIENCE:g} s", "contract") from None
+        raise Unverified(f"the schema took longer than {SCHEMA_TIMEOUT:g} s", "contract") from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
-def replayed(made: Made, sources: Sequence[Source]) -> list[Replayed]:
+def judge_past_call(made: Made, sources: Sequence[Source]) -> list[Replayed]:
     """What every contract that applies says of a call; where nobody can tell whether one applies, that."""
     found: list[Replayed] = []
     for source in sources:
         for contract in source.named(made.call):
             if guards(contract.plain):
-                found += by_guard(contract, made)
+                found += judge_guards(contract, made)
             if not guards_only(contract.plain):
-                found += by_contract(contract, made)
+                found += judge_contract(contract, made)
     return found
 
 
-def by_guard(contract: Contract, made: Made) -> list[Replayed]:
+def judge_guards(contract: Contract, made: Made) -> list[Replayed]:
     """What a contract would have said before the call was made, by what the call itself carries."""
     call = unanswered(made.call, made.call.event)
     if call.start_cwd is None and call.cwd is not None:  # as guarding.judged has it
@@ -111,20 +111,20 @@ def by_guard(contract: Contract, made: Made) -> list[Replayed]:
     world = Then(call.start_cwd, contract.project, time.monotonic() + DEADLINE)
     applying = find_guarded(contract, call, world)
     if isinstance(applying, Outcome):
-        return [told(contract, call, None, (applying,), guard=True)]
+        return [build_verdict(contract, call, None, (applying,), guard=True)]
     every = []
     for each in applying:
         facts = Facts(call, enter_application(world, each), each.file, each.match)
         specs = [CheckSpec(item["check"], item["params"]) for item in contract.plain.get("pre", ())]
-        found = [judged(spec, call, facts, "") for spec in specs]
+        found = [evaluate_check(spec, call, facts, "") for spec in specs]
         for effect in contract.plain.get("requires", ()):
             wanted = f"the effect {effect} was verified in that session"
             found.append(Outcome("requires", THEN, wanted, THEN, "harness"))
-        every.append(told(contract, call, each, tuple(found), guard=True))
+        every.append(build_verdict(contract, call, each, tuple(found), guard=True))
     return every
 
 
-def by_contract(contract: Contract, made: Made) -> list[Replayed]:
+def judge_contract(contract: Contract, made: Made) -> list[Replayed]:
     call = made.call
     world = Then(call.start_cwd, contract.project, time.monotonic() + DEADLINE)
     try:
@@ -132,32 +132,32 @@ def by_contract(contract: Contract, made: Made) -> list[Replayed]:
         applying = find_applications(contract, call, world, before=bool(made.trouble))
     except Unverified as why:
         expected = "to see whether the contract applies"
-        return [told(contract, call, None, (Outcome("when", UNVERIFIED, expected, why.why, why.cause),))]
+        return [build_verdict(contract, call, None, (Outcome("when", UNVERIFIED, expected, why.why, why.cause),))]
     if isinstance(applying, str):
         return []
     every = []
     for each in applying:
         facts = Facts(call, enter_application(world, each), each.file, each.match)
-        one = told(contract, call, each, outcomes(contract, made, facts))
+        one = build_verdict(contract, call, each, check_contract(contract, made, facts))
         if one.state != UNVERIFIED or contract.plain.get("doubts") != "silent":
             every.append(one)
     return every
 
 
-def outcomes(contract: Contract, made: Made, facts: Facts) -> tuple[Outcome, ...]:
+def check_contract(contract: Contract, made: Made, facts: Facts) -> tuple[Outcome, ...]:
     """What each check of a contract says; a receipt is its source's, which is not asked."""
     trouble = "the command went on in the background" if made.call.background else made.trouble
     found = [
-        judged(CheckSpec(item["check"], item["params"]), made.call, facts, trouble)
+        evaluate_check(CheckSpec(item["check"], item["params"]), made.call, facts, trouble)
         for item in contract.plain["post"]
         if facts.file is None or polling.is_about(item, facts.file, contract)
     ]
     if "receipt" in contract.plain:
-        found.append(Outcome("receipt", THEN, receipt(contract.plain["receipt"], facts), THEN, "harness"))
+        found.append(Outcome("receipt", THEN, describe_receipt(contract.plain["receipt"], facts), THEN, "harness"))
     return tuple(found)
 
 
-def receipt(spec: dict[str, Any], facts: Facts) -> str:
+def describe_receipt(spec: dict[str, Any], facts: Facts) -> str:
     """The receipt that would settle the operation which a call is, in words."""
     from truecall_py.judging.receipt import describe_expected, resolve_match
 
@@ -167,10 +167,10 @@ def receipt(spec: dict[str, Any], facts: Facts) -> str:
         return "a receipt of this operation from its source"
 
 
-def payload_only(spec: CheckSpec) -> bool:
+def needs_payload_only(spec: CheckSpec) -> bool:
     """Whether a check, or all that a combinator holds, looks at the call alone."""
     if spec.name in COMBINATORS:
-        return all(payload_only(each) for each in held(spec))
+        return all(needs_payload_only(each) for each in list_inner_checks(spec))
     try:
         declared = getattr(load_check(spec.name), "payload_only", None)
     except (KeyError, ImportError):
@@ -178,21 +178,21 @@ def payload_only(spec: CheckSpec) -> bool:
     return bool(declared is not None and declared(spec.params))
 
 
-def held(spec: CheckSpec) -> list[CheckSpec]:
+def list_inner_checks(spec: CheckSpec) -> list[CheckSpec]:
     """The checks of a combinator."""
     items = spec.params if isinstance(spec.params, list) else [spec.params]
     return [CheckSpec(each["check"], each["params"]) for each in items]
 
 
-def judged(spec: CheckSpec, call: ToolCall, facts: Facts, trouble: str) -> Outcome:
+def evaluate_check(spec: CheckSpec, call: ToolCall, facts: Facts, trouble: str) -> Outcome:
     """The Outcome of one check; its state is THEN where only the world of then could tell."""
-    if payload_only(spec):
+    if needs_payload_only(spec):
         if trouble:
-            return Outcome(spec.name, UNVERIFIED, expected(spec, facts), trouble, "harness")
+            return Outcome(spec.name, UNVERIFIED, describe_expectation(spec, facts), trouble, "harness")
         return polling.evaluate_check(spec, call, facts)
     if spec.name not in COMBINATORS:
-        return Outcome(spec.name, THEN, expected(spec, facts), THEN, "harness")
-    every = [judged(each, call, facts, trouble) for each in held(spec)]
+        return Outcome(spec.name, THEN, describe_expectation(spec, facts), THEN, "harness")
+    every = [evaluate_check(each, call, facts, trouble) for each in list_inner_checks(spec)]
     if spec.name == "not":
         return Outcome("not", THEN, f"not: {every[0].expected}", THEN, "harness")
     # One that is refuted settles all_of whatever the world was, one that is verified any_of.
@@ -204,7 +204,7 @@ def judged(spec: CheckSpec, call: ToolCall, facts: Facts, trouble: str) -> Outco
     return Outcome(spec.name, THEN, joined, THEN, "harness")
 
 
-def expected(spec: CheckSpec, facts: Facts) -> str:
+def describe_expectation(spec: CheckSpec, facts: Facts) -> str:
     """What a check asserts of this call, in words; its name where that cannot be said."""
     if spec.name in COMBINATORS:
         return spec.name
@@ -215,7 +215,7 @@ def expected(spec: CheckSpec, facts: Facts) -> str:
         return f"{spec.name} holds"
 
 
-def told(
+def build_verdict(
     contract: Contract, call: ToolCall, application: Application | None, found: tuple[Outcome, ...],
     guard: bool = False,
 ) -> Replayed:  # fmt: skip
@@ -228,6 +228,6 @@ def told(
         subject = ", ".join(value for name, value in application.match.items() if name != "directory")
     outcome = "" if state == THEN else classify_claim(state, call.reported)
     if guard and outcome:
-        outcome = ALLOWED if state == VERIFIED else BARRED
+        outcome = ALLOWED if state == VERIFIED else WOULD_REFUSE
     mode = str(contract.plain.get("mode", "enforce"))
     return Replayed(contract.id, contract.source, mode, state, outcome, found, subject[:200])

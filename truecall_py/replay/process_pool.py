@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     Work = Callable[[str], Iterable[Any]]
 
-PIECE = 64 << 10  # bytes that are sent at a time
-HELD = 256 << 10  # bytes of one item that wait in memory for their turn; more of it waits in a file
-AHEAD = 4  # items that each process may be ahead of what was handed on
+CHUNK_BYTES = 64 << 10  # bytes that are sent at a time
+MEMORY_LIMIT = 256 << 10  # bytes of one item that wait in memory for their turn; more of it waits in a file
+LOOKAHEAD = 4  # items that each process may be ahead of what was handed on
 TICK = 0.1  # seconds after which whoever waits is asked to show that
 
 
@@ -44,7 +44,7 @@ class Done:
     died: str = ""
 
 
-def serve(conn: Connection, work: Work, foreign: Sequence[Connection]) -> None:
+def run_worker(conn: Connection, work: Work, foreign: Sequence[Connection]) -> None:
     """The life of a worker: one item after the other, until nobody sends any more. `foreign` are the ends of others
     that it inherited: with them open, the others would never learn that their parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when it is over
@@ -55,22 +55,22 @@ def serve(conn: Connection, work: Work, foreign: Sequence[Connection]) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while (item := conn.recv()) is not None:
             try:
-                send(conn, item, work)
+                send_output(conn, item, work)
                 gc.collect()  # so that one item's garbage never adds to the next one's peak
             except (EOFError, BrokenPipeError, ConnectionResetError):
                 raise
             except Exception as error:
-                conn.send(Done(item, died=blame(error)))
+                conn.send(Done(item, died=describe_crash(error)))
                 raise SystemExit(3) from None
 
 
-def blame(error: Exception) -> str:
+def describe_crash(error: Exception) -> str:
     """A bug, in the words for the person; its report is written."""
     path = crash_report.write(error, paths.state())
     return f"a bug of truecall's own ({type(error).__name__})" + (f"; a report is in {path}" if path else "")
 
 
-def send(conn: Connection, item: str, work: Work) -> None:
+def send_output(conn: Connection, item: str, work: Work) -> None:
     """Sends what the work makes of an item: bytes as pieces, the one other thing at its end."""
     held, size, told = [], 0, None
     for each in work(item):
@@ -79,7 +79,7 @@ def send(conn: Connection, item: str, work: Work) -> None:
             continue
         held.append(each)
         size += len(each)
-        if size >= PIECE:
+        if size >= CHUNK_BYTES:
             conn.send(Piece(item, b"".join(held)))
             held, size = [], 0
     if held:
@@ -97,7 +97,7 @@ class Worker:
         context: Any = get_context("fork" if forks else "spawn")
         self.conn, theirs = context.Pipe()
         foreign = [each.conn for each in others] + [self.conn] if forks else []
-        self.process = context.Process(target=serve, args=(theirs, work, foreign), daemon=True)
+        self.process = context.Process(target=run_worker, args=(theirs, work, foreign), daemon=True)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
         try:
             self.process.start()
@@ -130,13 +130,13 @@ class Shelf:
 
     def put(self, data: bytes) -> None:
         if self.file is None:
-            self.file = SpooledTemporaryFile(HELD)  # noqa: SIM115 - closed when it is emptied, or with the pool
+            self.file = SpooledTemporaryFile(MEMORY_LIMIT)  # noqa: SIM115 - closed when it is emptied, or with the pool
         self.file.write(data)
 
     def taken(self, item: str) -> Iterator[Piece]:
         if self.file is not None:
             self.file.seek(0)
-            while data := self.file.read(PIECE):
+            while data := self.file.read(CHUNK_BYTES):
                 yield Piece(item, data)
             self.file.close()
             self.file = None
@@ -172,7 +172,7 @@ class Pool:
 
     def hand_out(self) -> None:
         """Gives every idle worker an item, if none is too far ahead."""
-        while self.given < min(len(self.items), self.head + AHEAD * self.jobs):
+        while self.given < min(len(self.items), self.head + LOOKAHEAD * self.jobs):
             idle = next((each for each in self.workers if each.number is None), None)
             if idle is None:
                 if len(self.workers) == self.jobs:

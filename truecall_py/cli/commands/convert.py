@@ -23,7 +23,7 @@ def convert(file: str) -> int:
 
     Exit codes: 0 everything was converted, 1 something was left out, 2 wrong usage, or not a file of contracts.
     """
-    found = ancestor.converted(payload_files.read(file, "file of contracts"), file)
+    found = ancestor.convert_file(payload_files.read(file, "file of contracts"), file)
     click.echo(found.text, nl=False)
     for note in found.notes:
         click.echo(f"{'left out' if note.lost else 'note'}: {harmless(f'{note.where}: {note.words}')}", err=True)

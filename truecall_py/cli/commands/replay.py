@@ -20,7 +20,7 @@ from truecall_py.clients import transcripts
 from truecall_py.clients.transcripts import Lines, Made
 from truecall_py.core.errors import UsageError
 from truecall_py.replay.claims import Claims
-from truecall_py.replay.judge import replayed
+from truecall_py.replay.judge import judge_past_call
 from truecall_py.replay.process_pool import TICK, Done, Pool
 from truecall_py.reporting.text import width
 
@@ -105,7 +105,7 @@ def pages(sources: Sequence[Source], look: Look, path: str) -> Iterator[Any]:
     try:
         for each in transcripts.told(path, lines):
             if isinstance(each, Made):
-                verdicts = replayed(each, sources)
+                verdicts = judge_past_call(each, sources)
                 sums.call(each, verdicts)
                 claims.made(each)
                 yield from page.call(each, verdicts)
