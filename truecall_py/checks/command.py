@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "command"
-SUMMARY = "A program, run without a shell, ends with the exit code and the output that it should."
+SUMMARY = "A program, run without a shell, ends with the expected exit code and output."
 STAGE = EXECUTION
 FAILURE_CLASS = ""
 COST = 2.7
@@ -28,11 +28,11 @@ FIELDS = (
     field("run", "argv", "The program and its arguments, as a list. A program with a relative path "
           "(`./probe.sh`) is the one in the contract's folder; a bare name is looked up in PATH.",
           required=True, templated=True),
-    field("exit", "counts", "The exit code, or a list of those that are right.", default=0),
-    field("stdout", "matcher", "What its standard output must be.", templated=True),
-    field("stderr", "matcher", "What its standard error must be.", templated=True),
-    field("env", "map", "Variables it gets on top of the minimal environment.", templated=True),
-    field("cwd", "path", "Where it runs; default: the folder in which the call started.", templated=True),
+    field("exit", "counts", "The exit code, or a list of accepted codes.", default=0),
+    field("stdout", "matcher", "The expected standard output.", templated=True),
+    field("stderr", "matcher", "The expected standard error.", templated=True),
+    field("env", "map", "Variables in addition to the minimal environment.", templated=True),
+    field("cwd", "path", "The folder in which it runs; default: the one in which the call started.", templated=True),
 )  # fmt: skip
 ASSERTS = ("run",)
 LOOK_UP, NEEDED = ("run", "env", "cwd"), ("run",)
@@ -45,13 +45,13 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "it runs, and prints something else",
+        "title": "the script prints something else",
         "files": {"deploy.sh": "echo hello\n"},
         "check": {"run": ["sh", "deploy.sh"], "stdout": {"contains": "done"}},
         "verdict": "refuted",
     },
     {
-        "title": "a probe of the project's own",
+        "title": "a probe that belongs to the project",
         "files": {"probe.sh": "#!/bin/sh\necho 3 rows missing >&2\nexit 1\n"},
         "executable": ["probe.sh"],
         "check": {"run": ["./probe.sh"]},

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "custom"
-SUMMARY = "A Python function or a program of your own looks, and answers."
+SUMMARY = "Your own Python function or program probes, and answers."
 STAGE = EXECUTION
 FAILURE_CLASS = ""
 COST = 2.7
@@ -46,14 +46,14 @@ SYNONYMS = ("python", "script")
 WORKER = "truecall_py.worker.main"
 EXAMPLES = (
     {
-        "title": "a program says by its exit code that it holds",
+        "title": "a program holds by its exit code",
         "files": {"probe.sh": "#!/bin/sh\ntest -f note.md\n", "note.md": "hello\n"},
         "executable": ["probe.sh"],
         "check": {"run": ["./probe.sh"]},
         "verdict": "verified",
     },
     {
-        "title": "a Python function says what it found",
+        "title": "a Python function returns its finding",
         "files": {
             "checks/notes.py": "def saved(call):\n    return {'verdict': 'refuted', 'found': 'no note'}\n",
         },
@@ -61,7 +61,7 @@ EXAMPLES = (
         "verdict": "refuted",
     },
     {
-        "title": "a function that fails has no verdict",
+        "title": "a function that raises an exception",
         "files": {"checks/notes.py": "def saved(call):\n    return call['no such key']\n"},
         "check": {"python": "checks/notes.py:saved"},
         "verdict": "unverified",

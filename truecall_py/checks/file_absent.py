@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "file_absent"
-SUMMARY = "Nothing stands at a path any more, and something did before (a dangling link still stands there)."
+SUMMARY = "A path no longer exists, and existed before (a dangling link still exists)."
 STAGE = LOGIC
 FAILURE_CLASS = ""
 COST = 2.4
 FIELDS = (
-    field("path", "path", "Where; relative to the folder in which the call started.", required=True, templated=True),
-    field("vacuous", "choice", "ok: it also counts where nothing proves that it was there before.", choices=("ok",)),
+    field("path", "path", "The path, relative to the folder where the call started.", required=True, templated=True),
+    field("vacuous", "choice", "ok: it holds without proof that the file was there before.", choices=("ok",)),
 )
 ASSERTS = ()
 SYNONYMS = ("absent",)
 EXAMPLES = (
     {
-        "title": "gone, and idempotence is meant",
+        "title": "the folder is gone, and may have been gone before",
         "files": {},
         "check": {"path": "build", "vacuous": "ok"},
         "verdict": "verified",
     },
     {
-        "title": "removed, they say",
+        "title": "reported as removed, but still there",
         "files": {"data.csv": "1,2\n"},
         "check": {"path": "data.csv"},
         "verdict": "refuted",

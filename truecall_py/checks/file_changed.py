@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "file_changed"
-SUMMARY = "A file was changed, and only as it should be: its other lines, line ends, encoding and mode were kept."
+SUMMARY = "A file changed as expected; its other lines, line endings, encoding and mode are the same."
 STAGE = LOGIC
 FAILURE_CLASS = ""
 COST = 2.6
 FIELDS = (
-    field("path", "path", "Where; relative to the folder in which the call started.", required=True, templated=True),
-    field("content", "boolean", "true: its content is another than before; false: it is the same."),
-    field("size", "operand", "Its bytes: a number, or a matcher (increased_by works).", templated=True),
-    field("mode", "mode", "Its permission bits, e.g. \"0755\"; kept: those that it had."),
-    field("since", "choice", "What `before` means: the state before the call, or the last commit (HEAD).",
+    field("path", "path", "The path, relative to the folder where the call started.", required=True, templated=True),
+    field("content", "boolean", "true: the content differs from before; false: it is the same."),
+    field("size", "operand", "The size in bytes: a number or a matcher (increased_by works).", templated=True),
+    field("mode", "mode", "Its permission bits, e.g. \"0755\"; kept: the same as before."),
+    field("since", "choice", "The state to compare with: before the call, or the last commit (HEAD).",
           default="call", choices=("call", "head")),
-    field("line_endings", "choice", "kept: its lines end as they did.", choices=("kept",)),
-    field("encoding", "choice", "kept: byte order mark and encoding are as they were.", choices=("kept",)),
-    field("rest", "choice", "kept: all that the edits of the call did not touch is the same, byte for byte (line "
-          "ends apart).", choices=("kept",)),
-    field("edits", "choice", "all: every edit that the call sent is in it.", choices=("all",)),
+    field("line_endings", "choice", "kept: the same line endings as before.", choices=("kept",)),
+    field("encoding", "choice", "kept: the same byte order mark and encoding as before.", choices=("kept",)),
+    field("rest", "choice", "kept: everything outside the edits of the call is the same, byte for byte (except "
+          "line endings).", choices=("kept",)),
+    field("edits", "choice", "all: the file contains every edit that the call sent.", choices=("all",)),
 )  # fmt: skip
 ASSERTS = ("content", "size", "mode", "line_endings", "encoding", "rest", "edits")
 MARKS_FILE = True
@@ -46,7 +46,7 @@ ONLY_AFTER = {"": "what the call changed"}
 WORKER = "truecall_py.worker.git_show"
 EXAMPLES = (
     {
-        "title": "one line changed, the rest and its CRLF line ends were kept",
+        "title": "one line changed; the rest and the CRLF line endings are the same",
         "before": {"setup": "printf 'a=1\\r\\nb=2\\r\\n' > app.ini"},
         "setup": "printf 'a=1\\r\\nb=3\\r\\n' > app.ini",
         "args": {"old_string": "b=2", "new_string": "b=3"},
@@ -54,7 +54,7 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "reported as changed, and the content is the same",
+        "title": "reported as changed, but the content is the same",
         "before": {"files": {"app.ini": "a=1\n"}},
         "files": {"app.ini": "a=1\n"},
         "check": {"path": "app.ini", "content": True},
@@ -68,7 +68,7 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "nobody saw the file before the call",
+        "title": "there is no snapshot of the file",
         "files": {"app.ini": "a=1\n"},
         "check": {"path": "app.ini", "content": True},
         "verdict": "unverified",

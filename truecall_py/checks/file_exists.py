@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "file_exists"
-SUMMARY = "A file (or folder, or link) is there, with the content, size, mode or age that it should have."
+SUMMARY = "A file, folder or link exists, with the expected content, size, mode or age."
 STAGE = LOGIC
 FAILURE_CLASS = ""
 COST = 2.4
 FIELDS = (
-    field("path", "path", "Where; relative to the folder in which the call started.", required=True, templated=True),
-    field("type", "choice", "What must stand there; a link counts as what it points to, unless symlink.",
+    field("path", "path", "The path, relative to the folder where the call started.", required=True, templated=True),
+    field("type", "choice", "The expected type. A link counts as its target, except for symlink.",
           default="file", choices=("file", "dir", "symlink", "any")),
     field("min_size", "count", "At least this many bytes."),
     field("max_size", "count", "At most this many bytes."),
-    field("contains", "text", "Text that is in it.", templated=True),
-    field("not_contains", "text", "Text that is not in it.", templated=True),
-    field("matches", "pattern", "A regular expression found in it."),
-    field("equals", "text", "Its whole content, byte for byte.", templated=True),
+    field("contains", "text", "Text in the file.", templated=True),
+    field("not_contains", "text", "Text that is not in the file.", templated=True),
+    field("matches", "pattern", "A regular expression that matches in the file."),
+    field("equals", "text", "The whole content, byte for byte.", templated=True),
     field("not_lost", "text",
-          "The text that was sent: refuted only where it was lost (the file is empty, as before, or cut off).",
+          "The sent text: refuted only if it was lost (the file is empty, unchanged or cut off).",
           templated=True),
-    field("sha256", "text", "The SHA-256 of its content, in hexadecimal.", templated=True),
-    field("mode", "octal", "Its permission bits, e.g. \"0755\"."),
-    field("newer_than", "choice", "call: it was changed after the call began (unpacked or moved there, too).",
+    field("sha256", "text", "The SHA-256 of the content, in hexadecimal.", templated=True),
+    field("mode", "octal", "The permission bits, e.g. \"0755\"."),
+    field("newer_than", "choice", "call: changed after the call began (also if unpacked or moved there).",
           choices=("call",)),
     field("worktree", "choice", "own: not in the main checkout while the session works in a linked git worktree.",
           choices=("own",)),
@@ -60,7 +60,7 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "reported, but not there",
+        "title": "reported, but missing",
         "files": {},
         "check": {"path": "notes/a.md"},
         "verdict": "refuted",

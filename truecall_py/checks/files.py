@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "files"
-SUMMARY = "As many files as there should be match a glob, of a type, or changed by this call."
+SUMMARY = "The expected number of files match a glob, by type, or changed by this call."
 STAGE = LOGIC
 FAILURE_CLASS = ""
 COST = 2.4
 FIELDS = (
-    field("glob", "glob", "Which; relative to the folder in which the call started. * is any name, ? a character, "
-          "** any folders; a leading dot must be written; a value of the call is never a wildcard.",
+    field("glob", "glob", "The glob, relative to the folder where the call started. * is any name, ? one character, "
+          "** any folders. A leading dot must be written. A value of the call is never a wildcard.",
           required=True, templated=True),
-    field("count", "operand", "How many: a number, or a matcher (increased_by works).", default={"at_least": 1},
-          templated=True),
-    field("type", "choice", "What is counted; a link is neither a file nor a folder.", default="file",
+    field("count", "operand", "The number of files, or a matcher on it (increased_by works).",
+          default={"at_least": 1}, templated=True),
+    field("type", "choice", "The type to count; a link is neither a file nor a folder.", default="file",
           choices=("file", "dir", "any")),
-    field("newer_than", "choice", "call: only those that changed after the call began.", choices=("call",)),
-    field("vacuous", "choice", "ok: none also counts where nothing proves that there were any before.",
+    field("newer_than", "choice", "call: count only files that changed after the call began.", choices=("call",)),
+    field("vacuous", "choice", "ok: a count of 0 holds without proof that there were any before.",
           choices=("ok",)),
 )  # fmt: skip
 ASSERTS = ()
@@ -49,7 +49,7 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "one more migration, they say",
+        "title": "reported one more migration, but there is none",
         "before": {"files": {"migrations/001.sql": "select 1;\n"}},
         "check": {"glob": "migrations/*.sql", "count": {"increased_by": 1}},
         "verdict": "refuted",
@@ -62,7 +62,7 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "there never was one",
+        "title": "there never was a temporary file",
         "before": {},
         "check": {"glob": "*.tmp", "count": 0},
         "verdict": "unverified",

@@ -19,42 +19,42 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "git"
-SUMMARY = "A git repository, and its remote itself, hold the commit, branch, tag or file that they should."
+SUMMARY = "A git repository and its remote have the expected commit, branch, tag or file."
 STAGE = EXECUTION
 FAILURE_CLASS = ""
 COST = 5.0
 FIELDS = (
     field("folder", "path", "A folder in the repository; default: the one in which the command ran.", templated=True),
     field("repository", "choice", "own: the folder itself is a repository.", choices=("own",)),
-    field("cloned", "text", "The URL that was cloned: where git clones it to (or at `folder`) is a repository.",
+    field("cloned", "text", "The cloned URL: its target folder (or `folder`) is a repository.",
           templated=True),
-    field("commit", "choice", "made: the call made a commit, and HEAD is at it; all: and with `commit -a`. Nothing "
-          "staged and HEAD as before: it holds, and held before.", choices=("made", "all")),
-    field("head", "choice", "moved or kept: HEAD against before the call.", choices=("moved", "kept")),
+    field("commit", "choice", "made: the call made a commit, and HEAD is at it; all: with `commit -a`. With nothing "
+          "staged and the same HEAD, it is vacuous.", choices=("made", "all")),
+    field("head", "choice", "moved or kept: HEAD, compared with before the call.", choices=("moved", "kept")),
     field("subject", "matcher", "The subject of the last commit.", templated=True),
-    field("lines_changed", "matchers", "insertions, deletions, files of the last commit, each with a matcher.",
+    field("lines_changed", "matchers", "insertions, deletions and files of the last commit, each with a matcher.",
           templated=True),
-    field("contains", "texts", "Revisions that are in the history of HEAD.", templated=True),
+    field("contains", "texts", "Revisions in the history of HEAD.", templated=True),
     field("ancestor", "texts", "Two revisions: the first is in the history of the second.", templated=True),
-    field("branch", "text", "The name of the current branch (with `worktree`: of the one there).", templated=True),
-    field("upstream", "text", "What the current branch (or `branch`) follows, e.g. origin/main.", templated=True),
-    field("ref", "texts", "Refs that exist: full names (refs/...), or those of a branch or tag.", templated=True),
-    field("at", "text", "The revision at which `ref` stands.", templated=True),
+    field("branch", "text", "The current branch (with `worktree`: the one of that work tree).", templated=True),
+    field("upstream", "text", "The upstream of the current branch (or `branch`), e.g. origin/main.", templated=True),
+    field("ref", "texts", "Refs that exist: full names (refs/...), or names of branches or tags.", templated=True),
+    field("at", "text", "The revision that `ref` points to.", templated=True),
     field("no_ref", "texts", "Refs that do not exist.", templated=True),
-    field("unmoved", "texts", "Refs that are where they were before the call.", templated=True),
+    field("unmoved", "texts", "Refs that point to the same revision as before the call.", templated=True),
     field("worktree", "path", "A folder that is a work tree of the repository.", templated=True),
-    field("no_worktree", "path", "A folder that is none.", templated=True),
+    field("no_worktree", "path", "A folder that is not a work tree.", templated=True),
     field("clean", "choice", "tracked: nothing is uncommitted; all: nothing is untracked either.",
           choices=("tracked", "all")),
-    field("staged", "texts", "Paths that are in the index as they are in the work tree.", templated=True),
-    field("tracked", "texts", "Paths that are in the index.", templated=True),
+    field("staged", "texts", "Paths that are the same in the index and in the work tree.", templated=True),
+    field("tracked", "texts", "Paths in the index.", templated=True),
     field("not_tracked", "texts", "Paths that are not in the index.", templated=True),
-    field("vacuous", "choice", "ok: no_ref, not_tracked, no_worktree and a pushed `:name` also count where nobody "
-          "saw it before.", choices=("ok",)),
-    field("pushed", "boolean", "true: the remote itself, asked now, has what was to be pushed."),
+    field("vacuous", "choice", "ok: no_ref, not_tracked, no_worktree and a pushed `:name` hold without a "
+          "snapshot.", choices=("ok",)),
+    field("pushed", "boolean", "true: the remote, asked now, has the pushed commit."),
     field("remote", "text", "The remote of `pushed`: a name or URL; default: as `git push` chooses.", templated=True),
-    field("refspec", "text", "What was to be pushed, as for `git push` (:name, to be deleted; +name, exactly that; + "
-          "alone, exactly the current branch); default: the current branch.", templated=True),
+    field("refspec", "text", "The pushed refs, as for `git push` (:name, deleted; +name, exactly that; + alone, "
+          "exactly the current branch); default: the current branch.", templated=True),
 )  # fmt: skip
 QUALIFIERS = ("folder", "at", "vacuous", "remote", "refspec")  # these say where or what, and assert nothing alone
 ASSERTS = tuple(each.name for each in FIELDS if each.name not in QUALIFIERS)
@@ -76,20 +76,20 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "reported, and what was staged is not committed",
+        "title": "reported, but the staged changes are not committed",
         "before": {"setup": REPOSITORY + "echo 2 > a; git add a"},
         "check": {"commit": "made"},
         "verdict": "refuted",
     },
     {
-        "title": "pushed: the remote itself has it",
+        "title": "the remote has the commit",
         "before": {"setup": REMOTE},
         "setup": "cd w; git push -q origin main",
         "check": {"folder": "w", "pushed": True, "remote": "origin"},
         "verdict": "verified",
     },
     {
-        "title": "the tracking ref says pushed, and the remote does not",
+        "title": "the tracking ref moved, but the remote does not have the commit",
         "setup": REMOTE + "git update-ref refs/remotes/origin/main HEAD",
         "check": {"folder": "w", "pushed": True},
         "verdict": "refuted",

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "given"
-SUMMARY = "A value of the call, such as an argument or what `runs` captured, is what it should be."
+SUMMARY = "A value of the call has the expected value: an argument, or a value that `runs` captured."
 STAGE = STRUCTURE
 FAILURE_CLASS = ""
 COST = None
 FIELDS = (
     field("value", "value", "The value, e.g. `{{args.amount}}`.", required=True, templated=True),
-    field("is", "matcher", "What it must be.", required=True, templated=True),
+    field("is", "matcher", "The expected value.", required=True, templated=True),
 )
 ASSERTS = ("is",)
 EXAMPLES = (
@@ -36,7 +36,7 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "it is not",
+        "title": "the amount is above the limit",
         "args": {"amount": 900},
         "check": {"value": "{{args.amount}}", "is": {"at_most": 100}},
         "verdict": "refuted",

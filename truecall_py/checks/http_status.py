@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "http_status"
-SUMMARY = "A URL answers with the status, and with the JSON or the text, that it should."
+SUMMARY = "A URL answers with the expected status, JSON or text."
 STAGE = EXECUTION
 FAILURE_CLASS = ""
 COST = 5.7
 FIELDS = (
-    field("url", "url", "What is asked; http or https. Scheme, host and port are the contract's own text.",
+    field("url", "url", "The http or https URL. Scheme, host and port are the contract's own text.",
           required=True, templated=True),
     field("status", "statuses", "A status, a class such as 2xx, or a list of these. 202 (accepted, not finished) "
-          "counts only where it is named.", default=["2xx"]),
+          "counts only if it is named.", default=["2xx"]),
     field("method", "choice", "GET or HEAD.", default="GET", choices=("GET", "HEAD")),
-    field("headers", "map", "Headers that are sent, to the host of `url` only.", templated=True),
+    field("headers", "map", "Request headers, sent to the host of `url` only.", templated=True),
     field("json", "matchers", "Dotted paths into the JSON answer ($: all of it), each with a matcher.",
           templated=True),
     field("count", "matchers", "Dotted paths of lists or objects in the JSON answer ($: the answer itself), each "
-          "with a matcher on how many there are in it.", templated=True),
+          "with a matcher on its length.", templated=True),
     field("content_type", "matcher", "The media type of the answer, in lower case and without its parameters.",
           templated=True),
-    field("body", "matcher", "What the text of the answer must be.", templated=True),
+    field("body", "matcher", "The expected text of the answer.", templated=True),
     field("redirects", "boolean", "Follow redirects (at most 5).", default=False),
 )  # fmt: skip
 ASSERTS = ("url",)
@@ -45,14 +45,14 @@ SYNONYMS = ("http", "url")
 HEALTH = {"/health": [200, {"content-type": "application/json"}, '{"status": "ok", "version": "42"}']}
 EXAMPLES = (
     {
-        "title": "the service is up, in the version that was deployed",
+        "title": "the service is up, in the deployed version",
         "files": {},
         "serve": HEALTH,
         "check": {"url": "http://127.0.0.1:{port}/health", "json": {"version": {"equals": "42"}}},
         "verdict": "verified",
     },
     {
-        "title": "the page is not there",
+        "title": "the page is missing",
         "files": {},
         "serve": HEALTH,
         "check": {"url": "http://127.0.0.1:{port}/metrics"},

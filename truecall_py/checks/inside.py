@@ -27,19 +27,19 @@ STAGE = LOGIC
 FAILURE_CLASS = ""
 COST = 2.3
 FIELDS = (
-    field("path", "path", "Which; relative to the folder in which the call started.", required=True, templated=True),
-    field("folder", "path", "The folder in which it must lie; default: the top level of the git checkout in which "
-          "the session works, other worktrees in it left out.", templated=True),
+    field("path", "path", "The path, relative to the folder where the call started.", required=True, templated=True),
+    field("folder", "path", "The folder that must contain it; default: the top level of the session's git checkout, "
+          "without other worktrees in it.", templated=True),
     field("symlink", "choice", "kept: if the path was a symbolic link before the call, it still is one.",
           choices=("kept",)),
-    field("missing", "choice", "allowed: where nothing is there, or a link leads to nothing, it is judged by where "
-          "it would be; so it is in `pre`.", choices=("allowed",)),
+    field("missing", "choice", "allowed: a missing path, or a link without a target, is judged by where it would be. "
+          "This is the default in `pre`.", choices=("allowed",)),
 )  # fmt: skip
 ASSERTS = ()
 GUARD_DEFAULTS = {"missing": "allowed"}
 EXAMPLES = (
     {
-        "title": "the file lies in the checkout",
+        "title": "the file is in the checkout",
         "setup": "git init -q . && mkdir src && echo x > src/a.txt",
         "check": {"path": "src/a.txt"},
         "verdict": "verified",
@@ -52,7 +52,7 @@ EXAMPLES = (
         "verdict": "refuted",
     },
     {
-        "title": "the editor put a file in place of the link",
+        "title": "the editor replaced the link by a file",
         "before": {"files": {"real.conf": "a\n"}, "setup": "ln -s real.conf app.conf"},
         "setup": "rm app.conf && echo b > app.conf",
         "check": {"path": "app.conf", "folder": "{{project}}", "symlink": "kept"},

@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "package"
-SUMMARY = "A package of Python or Node is installed in the environment that was meant, in the right version."
+SUMMARY = "A Python or Node package is installed in the intended environment, in the expected version."
 STAGE = EXECUTION
 FAILURE_CLASS = ""
 COST = 2.6
 FIELDS = (
     field("manager", "choice", "pip: a Python environment; npm: the node_modules of a project.",
           required=True, choices=("pip", "npm")),
-    field("name", "text", "The package, as it is written to have it installed: extras and versions may follow; "
-          "the version that is there must be one that is asked for.", required=True, templated=True),
-    field("version", "matcher", "The version that is installed, as text.", templated=True),
+    field("name", "text", "The package as in an install command: extras and versions may follow. The installed "
+          "version must match.", required=True, templated=True),
+    field("version", "matcher", "The installed version, as text.", templated=True),
     field("python", "path", "pip: a virtual environment's folder, or an interpreter; relative to the contract's "
-          "folder. Default: the one that the command names (.venv/bin/pip); a plain pip may be any."),
-    field("folder", "path", "npm: where the project is; default: the folder in which the call started.",
+          "folder. Default: the one that the command names (.venv/bin/pip); a plain pip is not certain."),
+    field("folder", "path", "npm: the folder of the project; default: the one in which the call started.",
           templated=True),
-    field("absent", "boolean", "true: the package is not there any more."),
-    field("vacuous", "choice", "ok: `absent` also counts where nothing proves that it was there before.",
+    field("absent", "boolean", "true: the package is no longer installed."),
+    field("vacuous", "choice", "ok: `absent` holds without proof that it was installed before.",
           choices=("ok",)),
 )  # fmt: skip
 ASSERTS = ()
@@ -54,7 +54,7 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "installed, they say, into another one",
+        "title": "installed into another environment",
         "files": VENV,
         "check": {"manager": "pip", "name": "requests[socks]", "python": ".venv"},
         "verdict": "refuted",

@@ -28,11 +28,11 @@ STAGE = LOGIC
 FAILURE_CLASS = "compile"
 COST = 2.3
 FIELDS = (
-    field("path", "path", "Which file; relative to the folder in which the call started.", required=True,
+    field("path", "path", "The file, relative to the folder in which the call started.", required=True,
           templated=True),
-    field("as", "choice", "The language; default: by its name (tsconfig.json and its like may hold comments).",
+    field("as", "choice", "The language; default: by the file name (tsconfig.json and similar may have comments).",
           choices=("json", "jsonc", "yaml", "toml", "python")),
-    field("still", "boolean", "true: as it did before the call; no verdict of a file that did not parse then."),
+    field("still", "boolean", "true: it still parses; a file that did not parse before the call is unverified."),
 )  # fmt: skip
 ASSERTS = ()
 ONLY_AFTER = {"still": ()}
@@ -57,14 +57,14 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "a change broke it",
+        "title": "a change broke the file",
         "before": {"files": {"settings.json": '{"port": 80}\n'}},
         "files": {"settings.json": '{"port": 80,\n'},
         "check": {"path": "settings.json", "still": True},
         "verdict": "refuted",
     },
     {
-        "title": "it was broken before, and is on the way",
+        "title": "the file was broken before the call",
         "before": {"files": {"settings.json": '{"port": 80,\n'}},
         "files": {"settings.json": '{"port": 80, "host": 1\n'},
         "check": {"path": "settings.json", "still": True},

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "port"
-SUMMARY = "A TCP port takes connections, now and as long as it should; or it does not."
+SUMMARY = "A TCP port accepts connections, now and for a given time; or it does not."
 STAGE = EXECUTION
 FAILURE_CLASS = ""
 COST = 4.3
 FIELDS = (
     field("port", "number", "The number of the port.", required=True, templated=True),
-    field("host", "text", "Where; default: this machine, at 127.0.0.1 or ::1 (a server may take either for "
+    field("host", "text", "The host; default: this machine, at 127.0.0.1 or ::1 (a server may use either for "
           "localhost)."),
-    field("state", "choice", "open: a connection is taken; closed: every address refuses it.",
+    field("state", "choice", "open: a connection is accepted; closed: every address refuses it.",
           default="open", choices=("open", "closed")),
-    field("held_for", "duration", "It must stay so for this time."),
-    field("vacuous", "choice", "ok: `closed` also counts where nothing proves that it was open before.",
+    field("held_for", "duration", "The state must last for this time."),
+    field("vacuous", "choice", "ok: `closed` holds without proof that it was open before.",
           choices=("ok",)),
 )  # fmt: skip
 ASSERTS = ()
@@ -42,19 +42,19 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "started, they say, and nothing listens",
+        "title": "reported as started, but nothing listens",
         "check": {"port": 1},
         "verdict": "refuted",
     },
     {
-        "title": "stopped, they say, and it still listens",
+        "title": "reported as stopped, but it still listens",
         "serve": {},
         "args": {"port": "{port}"},
         "check": {"port": "{{args.port}}", "state": "closed"},
         "verdict": "refuted",
     },
     {
-        "title": "the very same server listened before the call",
+        "title": "the same server listened before the call",
         "before": {},
         "serve": {},
         "args": {"port": "{port}"},

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "process"
-SUMMARY = "A process is alive, now and as long as it should be; or it is gone."
+SUMMARY = "A process is alive, now and for a given time; or it is gone."
 STAGE = LOGIC
 FAILURE_CLASS = ""
 COST = 24.0
 FIELDS = (
-    field("pid", "number", "The process of this id.", templated=True),
-    field("pid_file", "path", "The process whose id stands in this file.", templated=True),
-    field("command", "matcher", "Processes of the same user whose command line (its words joined by blanks) is such; "
-          "beside `pid` or `pid_file`: that process must have it.", templated=True),
-    field("alive_for", "duration", "The very same process must still live after this time."),
-    field("since", "choice", "call: it must have been started after the call began.", choices=("call",)),
-    field("count", "matcher", "How many processes there are of that `command`; default: at least one."),
-    field("absent", "boolean", "true: there is no such process any more."),
-    field("vacuous", "choice", "ok: `absent` also counts where nothing proves that it was there before.",
+    field("pid", "number", "The process with this id.", templated=True),
+    field("pid_file", "path", "The process whose id is in this file.", templated=True),
+    field("command", "matcher", "Processes of the same user with a matching command line (words joined by spaces). "
+          "With `pid` or `pid_file`: that process must match.", templated=True),
+    field("alive_for", "duration", "The same process must still be alive after this time."),
+    field("since", "choice", "call: it must have started after the call began.", choices=("call",)),
+    field("count", "matcher", "The number of processes with that `command`; default: at least one."),
+    field("absent", "boolean", "true: there is no such process."),
+    field("vacuous", "choice", "ok: `absent` holds without proof that it ran before.",
           choices=("ok",)),
 )  # fmt: skip
 ASSERTS = ("pid", "pid_file", "command")
@@ -40,26 +40,26 @@ ONLY_AFTER = {"since": ()}
 START = "sleep 60 >/dev/null 2>&1 & echo $! > server.pid"
 EXAMPLES = (
     {
-        "title": "the server lives, and still does a moment later",
+        "title": "the server is alive, and still is a moment later",
         "before": {"files": {}},
         "setup": START,
         "check": {"pid_file": "server.pid", "alive_for": "200ms", "since": "call"},
         "verdict": "verified",
     },
     {
-        "title": "started, and dead at once",
+        "title": "started, and ended at once",
         "setup": "sh -c 'exit 1' & echo $! > server.pid; wait || true",
         "check": {"pid_file": "server.pid"},
         "verdict": "refuted",
     },
     {
-        "title": "stopped, they say, and it lives",
+        "title": "reported as stopped, but still alive",
         "setup": START,
         "check": {"pid_file": "server.pid", "absent": True},
         "verdict": "refuted",
     },
     {
-        "title": "it ran before the call already",
+        "title": "the process ran before the call",
         "before": {"setup": START},
         "check": {"pid_file": "server.pid"},
         "verdict": "unverified",

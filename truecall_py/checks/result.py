@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 MATCHER_FIELDS = tuple(item for item in OPERATORS if item.name not in ("runs", *DELTAS))
 
 NAME = "result"
-SUMMARY = "A value of the tool's own answer: of its structured result, its text, its exit code."
+SUMMARY = "A value of the tool's own answer: its structured result, text or exit code."
 STAGE = STRUCTURE
 FAILURE_CLASS = ""
 COST = 2.4
 FIELDS = (
-    field("path", "text", "Where in the structured result, e.g. `items.0.id`; the whole result if left out."),
-    field("of", "choice", "What is compared instead of the structured result.",
+    field("path", "text", "The path in the structured result, e.g. `items.0.id`; default: the whole result."),
+    field("of", "choice", "The value to compare instead of the structured result.",
           default="result", choices=("result", "text", "exit_code", "reported", "is_error")),
     *MATCHER_FIELDS,
 )  # fmt: skip
@@ -43,7 +43,7 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "success was reported, and ok is false",
+        "title": "success was reported, but ok is false",
         "files": {},
         "result": {"ok": False},
         "check": {"path": "ok", "equals": True},

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "schema"
-SUMMARY = "The call's arguments, or the tool's structured result, have the shape that a JSON Schema describes."
+SUMMARY = "The call's arguments, or the tool's structured result, match a JSON Schema."
 STAGE = STRUCTURE
 FAILURE_CLASS = "schema"
 COST = 12.5
 FIELDS = (
-    field("schema", "json-schema", "The schema itself, draft 2020-12 unless it names another; or a JSON file."),
+    field("schema", "json-schema", "The schema, draft 2020-12 unless it names another; or the path of a JSON file."),
     # Of the same kind, so that its content is pinned when the contract is trusted.
-    field("file", "json-schema", "A JSON file with the schema, from the contract's folder."),
-    field("path", "text", "Where in it, e.g. `items.0`; all of it if left out."),
+    field("file", "json-schema", "A JSON file with the schema, relative to the contract's folder."),
+    field("path", "text", "The path in the value, e.g. `items.0`; default: all of it."),
     field("of", "choice", "args or result; default: the result in `post`, the arguments in `pre`.",
           choices=("args", "result")),
 )  # fmt: skip
@@ -54,7 +54,7 @@ EXAMPLES = (
         "verdict": "refuted",
     },
     {
-        "title": "an argument that is spelt as the tool does not know it",
+        "title": "a misspelt argument",
         "args": {"titel": "a"},
         "check": {"of": "args", "schema": {"properties": {"title": {}}, "additionalProperties": False}},
         "verdict": "refuted",

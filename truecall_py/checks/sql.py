@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "sql"
-SUMMARY = "A text of SQL holds no DELETE or UPDATE without a WHERE, or only statements of some kinds."
+SUMMARY = "An SQL text has no DELETE or UPDATE without a WHERE, or only statements of some kinds."
 STAGE = STRUCTURE
 FAILURE_CLASS = ""
 COST = None
@@ -26,8 +26,8 @@ FIELDS = (
     field("text", "text", "The SQL.", required=True, templated=True),
     field("sweeping", "choice", "refused: no DELETE or UPDATE that certainly reaches every row of its table.",
           choices=("refused",)),
-    field("only", "texts", "The kinds of statements that it may hold, by their first word, e.g. select; with `into` "
-          "a SELECT may also make a table or a file."),
+    field("only", "texts", "The allowed kinds of statements, by their first word, e.g. select. With `into`, a SELECT "
+          "may also create a table or a file."),
 )  # fmt: skip
 ASSERTS = ("sweeping", "only")
 EXAMPLES = (
@@ -42,7 +42,7 @@ EXAMPLES = (
         "verdict": "refuted",
     },
     {
-        "title": "a query that changes rows on the way",
+        "title": "a query that also changes rows",
         "check": {"text": "WITH gone AS (DELETE FROM a RETURNING *) SELECT * FROM gone", "only": ["select"]},
         "verdict": "refuted",
     },

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "sqlite"
-SUMMARY = "An SQLite database holds the rows, the value, or the table and columns that it should."
+SUMMARY = "An SQLite database has the expected rows, value, table or columns."
 STAGE = EXECUTION
 FAILURE_CLASS = ""
 COST = 3.4
 FIELDS = (
-    field("file", "path", "The database; relative to the folder in which the call started. It is never made.",
+    field("file", "path", "The database, relative to the folder in which the call started. It is never created.",
           required=True, templated=True),
-    field("query", "text", "One SELECT; values of the call are bound by `params`, never written into it."),
+    field("query", "text", "One SELECT. `params` binds values of the call; they are never written into it."),
     field("params", "value", "A list for `?`, or a map for `:name`; a template keeps the type of its value.",
           templated=True),
-    field("rows", "matcher", "How many rows the query gives; default, where there is no `value`: at least one.",
+    field("rows", "matcher", "The number of rows; default without `value`: at least one.",
           templated=True),
     field("value", "matcher", "The first column of the first row.", templated=True),
-    field("table", "text", "A table that is there.", templated=True),
-    field("columns", "texts", "Columns that it has.", templated=True),
+    field("table", "text", "A table that exists.", templated=True),
+    field("columns", "texts", "Columns of the table.", templated=True),
 )  # fmt: skip
 ASSERTS = ("query", "table")
 LOOK_UP, NEEDED = ("file", "query", "params"), ("file", "query")
@@ -48,7 +48,7 @@ PY
 """
 EXAMPLES = (
     {
-        "title": "the row that was added is there, and there is one more than before",
+        "title": "the added row is there, and there is one more than before",
         "before": {"setup": USERS % ""},
         "setup": USERS % "base.execute(\"insert into users (name) values ('Ada')\")",
         "args": {"name": "Ada"},
@@ -59,19 +59,19 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "deleted, they say, and it is there",
+        "title": "reported as deleted, but still there",
         "setup": USERS % "base.execute(\"insert into users (name) values ('Ada')\")",
         "check": {"file": "app.db", "query": "SELECT count(*) FROM users WHERE name = 'Ada'", "value": 0},
         "verdict": "refuted",
     },
     {
-        "title": "migrated, they say, and the column is missing",
+        "title": "reported as migrated, but the column is missing",
         "setup": USERS % "",
         "check": {"file": "app.db", "table": "users", "columns": ["id", "email"]},
         "verdict": "refuted",
     },
     {
-        "title": "it was there before, and nothing was written",
+        "title": "the row was there before, and nothing was written",
         "before": {"setup": USERS % "base.execute(\"insert into users (name) values ('Ada')\")"},
         "check": {"file": "app.db", "query": "SELECT 1 FROM users WHERE name = 'Ada'"},
         "verdict": "unverified",

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "tests"
-SUMMARY = "A JUnit report that this call wrote holds tests that ran, and none that failed."
+SUMMARY = "The call wrote a JUnit report with tests that ran and no failure."
 STAGE = LOGIC
 FAILURE_CLASS = "test"
 COST = 2.7
 FIELDS = (
-    field("report", "glob", "The JUnit report (XML), or a glob for several (`**/surefire-reports/*.xml`), of which "
-          "those older than the call are passed over; relative to the folder in which the call started.",
+    field("report", "glob", "The JUnit report (XML), or a glob for several (`**/surefire-reports/*.xml`), relative "
+          "to the folder in which the call started. Reports older than the call are ignored.",
           templated=True),
-    field("output", "choice", "Without a report: whose summary stands in the call's own text. It can refute, and "
+    field("output", "choice", "Without a report: the test runner whose summary is in the call's text. It can refute; "
           "alone it verifies nothing.", choices=("pytest", "unittest", "jest", "vitest", "go", "cargo")),
-    field("accept", "choice", "output: believe a summary without a failure, where the exit code is 0.",
+    field("accept", "choice", "output: trust a summary without failures if the exit code is 0.",
           choices=("output",)),
-    field("collected", "count", "At least so many tests.", default=1),
-    field("failed", "matcher", "How many failed, errors included.", default=0),
-    field("skipped", "matcher", "How many were skipped."),
-    field("passed", "matcher", "How many passed; default: at least one."),
+    field("collected", "count", "At least this many tests.", default=1),
+    field("failed", "matcher", "The number of failed tests, including errors.", default=0),
+    field("skipped", "matcher", "The number of skipped tests."),
+    field("passed", "matcher", "The number of passed tests; default: at least one."),
 )  # fmt: skip
 ASSERTS = ("report", "output")
 ONLY_AFTER = {"": "what the call ran"}
@@ -51,14 +51,14 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "one of them failed",
+        "title": "one test failed",
         "before": {},
         "files": {"report.xml": FAILING},
         "check": {"report": "report.xml"},
         "verdict": "refuted",
     },
     {
-        "title": "the report is perfect, and from another day",
+        "title": "the report has no failure, but is from another day",
         "before": {"files": {"report.xml": PASSING}, "setup": "touch -t 202001010000 report.xml"},
         "check": {"report": "report.xml"},
         "verdict": "refuted",
@@ -70,7 +70,7 @@ EXAMPLES = (
         "verdict": "refuted",
     },
     {
-        "title": "tests pass, says the tool",
+        "title": "the tool's own summary, without a report",
         "result": {"stdout": "===== 12 passed in 0.41s =====\n"},
         "check": {"output": "pytest"},
         "verdict": "unverified",

@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NAME = "value"
-SUMMARY = "A value in a JSON, YAML, TOML, .env or INI file is what it should be; or the values of every element are."
+SUMMARY = "A value in a JSON, YAML, TOML, .env or INI file, or of each of its elements, is as expected."
 STAGE = LOGIC
 FAILURE_CLASS = ""
 COST = 2.3
 FIELDS = (
-    field("file", "path", "Which file; relative to the folder in which the call started.", required=True,
+    field("file", "path", "The file, relative to the folder in which the call started.", required=True,
           templated=True),
-    field("path", "key", "Where in it: `server.port`, `items[0]`, `items[name=web].port`, `items[*].port` (every "
-          "one), `\"a.b\".c`; the whole file if left out. Several YAML documents are a list.", templated=True),
-    field("is", "matcher", "What it must be (increased_by and changed work). Values of .env and INI files are texts; "
-          "a number or truth is compared as it is written.", templated=True),
-    field("same_as", "key", "Another path in the same file, whose value it must be.", templated=True),
+    field("path", "key", "The path in the file: `server.port`, `items[0]`, `items[name=web].port`, `items[*].port` "
+          "(every one), `\"a.b\".c`; default: the whole file. Several YAML documents are a list.", templated=True),
+    field("is", "matcher", "The expected value (increased_by and changed work). Values of .env and INI files are "
+          "texts; a number or boolean is compared as written.", templated=True),
+    field("same_as", "key", "Another path in the same file with the same value.", templated=True),
     field("each", "boolean", "true: every element of the list or map at the path; an empty one proves nothing."),
-    field("format", "choice", "What the file is; default: by its name.",
+    field("format", "choice", "The format; default: by the file name.",
           choices=("json", "jsonc", "yaml", "toml", "env", "ini")),
 )  # fmt: skip
 ASSERTS = ("is", "same_as")
@@ -53,13 +53,13 @@ EXAMPLES = (
         "verdict": "verified",
     },
     {
-        "title": "one of the services has another port",
+        "title": "one service has another port",
         "files": {"compose.json": '{"services": [{"name": "web", "port": 80}, {"name": "api", "port": 81}]}\n'},
         "check": {"file": "compose.json", "path": "services[name=api].port", "is": 8081},
         "verdict": "refuted",
     },
     {
-        "title": "every job has a time-out, says a list without jobs",
+        "title": "every job has a timeout, but the list has no jobs",
         "files": {"jobs.json": '{"jobs": []}\n'},
         "check": {"file": "jobs.json", "path": "jobs[*].timeout", "is": {"at_least": 1}},
         "verdict": "unverified",

@@ -89,7 +89,7 @@ def checks_table() -> str:
     for check in map(checks.load_check, checks.NAMES):
         cost = "" if check.COST is None else f"{check.COST:.1f}"
         rows.append((f"[`{check.NAME}`](#{check.NAME})", escape(check.SUMMARY), cost))
-    return table(("check", "what it asserts", "cost"), rows)
+    return table(("check", "assertion", "cost"), rows)
 
 
 def example(module: ModuleType, verdict: str) -> list[str]:
