@@ -46,7 +46,7 @@ def test_bad_file(folder: Any) -> None:
     result = run("truecall.yaml")
     assert result.exit_code == 1
     assert "truecall.yaml:5:26: TC101 `file_exists` has no key `pth`\n  -> did you mean `path`?\n" in result.stdout
-    assert result.stderr == "1 file checked: 1 error, 0 warnings\n"
+    assert result.stderr == "1 file checked: 1 error, 0 warnings\n`truecall rule CODE` explains a code.\n"
     assert "\x1b" not in result.output
 
 
@@ -56,7 +56,7 @@ def test_warning(folder: Any) -> None:
     result = run()
     assert result.exit_code == 0
     assert result.stdout.startswith("truecall.yaml:4:11: TC317 warning: the comma ")
-    assert result.stderr == "1 file checked: 0 errors, 1 warning\n"
+    assert result.stderr == "1 file checked: 0 errors, 1 warning\n`truecall rule CODE` explains a code.\n"
 
 
 def test_folder(folder: Any) -> None:
@@ -73,7 +73,7 @@ def test_folder(folder: Any) -> None:
     result = run(".")
     assert result.exit_code == 1
     assert result.stdout == "b/truecall.yml:1:1: TC301 truecall.yml is not read\n  -> rename it to truecall.yaml\n"
-    assert result.stderr == "2 files checked: 1 error, 0 warnings\n"
+    assert result.stderr == "2 files checked: 1 error, 0 warnings\n`truecall rule CODE` explains a code.\n"
 
 
 @pytest.mark.parametrize("path", ["truecall.yaml", "nowhere", ".", "/dev/null"])

@@ -139,7 +139,7 @@ GOLDEN = [
     (b"version: 1\ncontracts:\n\t- id: a\n",
      "3:1: TC005 a tab stands where YAML allows only spaces -> indent with spaces"),
     (contract(POST) + b"---\nversion: 1\n",
-     "6:1: TC006 a second document begins here, and a contract file is one -> Keep one; remove the second `---`."),
+     "6:1: TC006 a second document begins here, and a contract file is one -> Keep one document and remove the second `---`."),
     (contract("    description: !!str 5\n" + POST),
      "5:18: TC007 the tag !!str is not allowed -> remove it; quotes make a value text"),
     (contract(POST, "    tool: *save\n"),

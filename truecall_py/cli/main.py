@@ -23,6 +23,7 @@ COMMANDS = {
     "verify": "Judge captured payloads against the current state of the machine.",
     "explain": "Show how truecall reads a payload and which contracts apply.",
     "lint": "Check contract files.",
+    "rule": "Explain a code of `truecall lint`.",
     "test": "Run the examples in contract files.",
     "record": "Draft a contract from a captured call and what it changed.",
     "convert": "Convert JSON contracts of truecall's predecessor into a contract file.",

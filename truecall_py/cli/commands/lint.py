@@ -55,6 +55,8 @@ def lint(paths: tuple[str, ...], form: str) -> None:
     FORMATS[form](found)
     if form == "text":
         click.echo(summary(len(files), found), err=True)
+        if found:
+            click.echo("`truecall rule CODE` explains a code.", err=True)
     if any(problem.severity == "error" for _, problem in found):
         click.get_current_context().exit(1)
 
