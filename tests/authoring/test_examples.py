@@ -72,7 +72,7 @@ def test_all_as_written(project: Any) -> None:
     done = project.command("test")
     assert done.returncode == 0, done
     assert "note-saved  4 examples" in done.stdout and "bare  no examples" in done.stdout
-    assert "2 contracts, 4 examples: 4 as written; 1 contract without examples" in done.stdout
+    assert "2 contracts, 4 examples: 4 passed; 1 contract without examples" in done.stdout
     assert project.command("test", "--require").returncode == 1
     assert project.command("test", "--require", "--contract", "note-saved").returncode == 0
 
@@ -85,7 +85,7 @@ def test_a_verdict_that_is_another_is_shown_with_its_place_and_what_was_found(pr
     assert done.returncode == 1
     line = text.splitlines().index("      - title: not saved") + 1
     for words in (f"truecall.yaml:{line}: not saved", "expected verified", "got      refuted", "nothing at @WORLD@/notes/a.md",
-                  "FAIL", "3 of 4 examples as written", "3 as written, 1 not"):  # fmt: skip
+                  "FAIL", "3 of 4 examples passed", "3 passed, 1 failed"):  # fmt: skip
         assert words in done.stdout, done.stdout
     assert all(len(row) <= 80 for row in done.stdout.splitlines()) and "\x1b[" not in done.stdout
 
@@ -134,7 +134,7 @@ def test_exit_codes_of_what_cannot_be_tested(project: Any) -> None:
     project.write("good.yaml", CONTRACTS)
     assert project.command("test", "good.yaml", "--contract", "none").returncode == 2
     done = project.command("test", "good.yaml", "broken.yaml")
-    assert done.returncode == 3 and "4 as written" in done.stdout and "broken.yaml:3:5: TC110" in done.stderr
+    assert done.returncode == 3 and "4 passed" in done.stdout and "broken.yaml:3:5: TC110" in done.stderr
     assert project.command("test", ".").returncode == 3
     project.write("bare.yaml", CONTRACTS.split("    examples:")[0])
     done = project.command("test", "bare.yaml")
@@ -235,7 +235,7 @@ def test_modes_are_never_changed_through_a_link(project: Any) -> None:
     rows = [f"{MAKE}, world: {{links: {{a: {str(own)!r}}}{more}}}, verdict: verified" for more in (", modes: {a: '0777'}", "")]
     project.write("truecall.yaml", contract("{file_exists: {path: a}}", *rows))
     done = project.command("test")
-    assert done.returncode == 1 and "1 as written, 1 not" in done.stdout, done.stdout
+    assert done.returncode == 1 and "1 passed, 1 failed" in done.stdout, done.stdout
     assert os.stat(own).st_mode & 0o777 == 0o640 and Path(own).read_text() == "mine"
 
 
@@ -248,7 +248,7 @@ def test_an_example_that_ruins_its_own_world_fails_alone(project: Any, ruin: str
     bad = f"{MAKE}, before: {{setup: {json.dumps(ruin)}}}, verdict: verified"
     project.write("truecall.yaml", contract("{file_exists: {path: a}}", bad, good))
     done = project.command("test")
-    assert done.returncode == 1 and "1 as written, 1 not" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1 and "1 passed, 1 failed" in done.stdout, done.stdout + done.stderr
     assert "bug" not in done.stderr
 
 

@@ -211,7 +211,7 @@ def test_what_disappears_or_cannot_be_read_is_passed_over(project: Any, monkeypa
 def test_nothing_derived_is_an_error_that_says_what_was_looked_at(project: Any) -> None:
     """No contract that asserts nothing is ever printed; neither is one of a call that failed or is not finished."""
     done = project.command("record", payload_file(project, note(project)))
-    assert (done.returncode, done.stdout) == (2, "") and "nothing could be derived" in done.stderr and "->" in done.stderr
+    assert (done.returncode, done.stdout) == (2, "") and "there is nothing to check" in done.stderr and "->" in done.stderr
     failed = project.failed("mcp__notes__save_note", {"title": "a"}, "no such notebook")
     assert "failed by its own report" in project.command("record", payload_file(project, failed)).stderr
     background = project.bash("make", response={"backgroundTaskId": "1"})

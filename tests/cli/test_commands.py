@@ -184,7 +184,7 @@ def test_demo_shows_the_lie_the_correction_and_the_second_try(project: Any) -> N
     """The demo runs anywhere, leaves nothing behind, and what it shows really happened."""
     done = project.command("demo", env={"TMPDIR": project.folder("tmp"), "COLUMNS": "80"})
     assert done.returncode == 0, done
-    for words in ("without truecall", "is not there", "NOT DONE", "says nothing", "Ship version 2"):
+    for words in ("without truecall", "does not exist", "NOT DONE", "says nothing", "Ship version 2"):
         assert words in done.stdout
     assert os.listdir(project.folder("tmp")) == []
 

@@ -57,7 +57,7 @@ def test_a_person_sees_when_it_was_off(project: Any) -> None:
     assert project.command("off", "--for", "1h").returncode == 0
     lines = project.command("log").stdout.splitlines()
     assert "turned off by a person" in lines[0] and "mcp__notes__save_note" in lines[2]
-    assert "turned on" in lines[-2] and "switched off" in lines[-1]
+    assert "turned on" in lines[-2] and "turned off" in lines[-1]
     assert sum("switched" in line for line in project.command("log", "--limit", "1").stdout.splitlines()) == 1
     assert json.loads(project.command("stats", "--json").stdout)["switched_off"] == 2
     assert "turned off by a person: 2 times" in project.command("stats").stdout

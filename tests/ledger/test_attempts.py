@@ -626,7 +626,7 @@ def test_what_is_kept_of_a_call_says_what_the_agent_was_told(project, harness):
     for title in "bcd":
         story.call(title)
     why = project.command("last").stdout
-    assert "refused" in why and "rests      mcp__notes__save_note" in why and "contract   note-saved" in why
+    assert "refused" in why and "paused     mcp__notes__save_note" in why and "contract   note-saved" in why
     assert "found      nothing at" in why and "for        3 more ticks" in why
 
 

@@ -157,9 +157,9 @@ def test_trust_shows_where_a_receipt_comes_from_and_what_is_judged_at_the_stop(p
     done = project.command("trust", "--yes")
     for words in (
         "receipt from command  run: curl https://pay.example", "op is charge", "resource is {{args.order}}",
-        "status: completed is verified, open is pending", "a second call of it is reported",
+        "status: completed is verified, open is pending", "a second call for it is reported",
         "idempotency key {{args.key}}", "both: at the stop", "steps: charged",
-        "tests-run: at the stop, about kind shell", "where the last message holds tests? pass",
+        "tests-run: at the stop, about kind shell", "if the last message contains tests? pass",
     ):  # fmt: skip
         assert words in done.stdout, (words, done.stdout)
 
@@ -241,7 +241,7 @@ contracts:
 """)
     done = project.command("trust", "--yes")
     assert done.returncode == 0, done
-    assert "tests-run: at the stop, about kind shell" in done.stdout and "holds tests? pass" in done.stdout
+    assert "tests-run: at the stop, about kind shell" in done.stdout and "contains tests? pass" in done.stdout
     assert "remedy: run the tests" in done.stdout and "mcp__ci__run" in done.stdout
     assert '"session": 99' in done.stdout and '"after": 0' in done.stdout
 
@@ -279,7 +279,7 @@ def test_the_list_says_how_each_file_stands(project):
     done = project.command("trust", "--list")
     assert done.returncode == 0, done
     line = {name: next(line for line in done.stdout.splitlines() if line.startswith(files[name])) for name in names}
-    assert ": trusted, 1 contracts, since 20" in line["good"] and line["good"].endswith("2 contents")
+    assert ": trusted, 1 contract, since 20" in line["good"] and line["good"].endswith("2 versions")
     assert ": changed, " in line["changed"] and ": deleted, " in line["deleted"]
     assert "not enforced" in line["damaged"] and "damaged" in line["damaged"]
 
@@ -290,7 +290,7 @@ def test_revoke_takes_everything_back(project):
     project.trust()
     project.trust(NOTE + "# other\n")
     done = project.command("trust", "--revoke")
-    assert done.returncode == 0 and "2 trusted contents taken back" in done.stdout, done
+    assert done.returncode == 0 and "no longer trusted (2 versions)" in done.stdout, done
     assert [path for path in pins(project) if path.endswith(".pin")] == [other]
     assert not os.path.exists(os.path.join(project.state, "contracts" + project.root))
     assert project.hook(project.mcp()).form == "append"  # unverified: it is there and not trusted
@@ -300,7 +300,7 @@ def test_revoke_of_a_deleted_file(project):
     """A file that is gone can be taken back by its path; what was never trusted is no error."""
     project.trust()
     os.unlink(project.contract)
-    assert "1 trusted content taken back" in project.command("trust", "truecall.yaml", "--revoke").stdout
+    assert "no longer trusted (1 version)" in project.command("trust", "truecall.yaml", "--revoke").stdout
     assert "0 trusted contents" in project.command("trust", "truecall.yaml", "--revoke").stdout
     assert project.hook(project.mcp()).form == "silent"
 
