@@ -225,7 +225,7 @@ def test_a_world_that_cannot_be_built_is_no_verdict(project: Any, world: str, wo
     """The example fails with the reason, whatever verdict it wants; nothing outside its folder is written."""
     project.write("truecall.yaml", contract("{file_exists: {path: a}}", f"{MAKE}, world: {{{world}}}, verdict: refuted"))
     done = project.command("test", env={"COLUMNS": "200"})
-    assert done.returncode == 1 and "trouble" in done.stdout and words in " ".join(done.stdout.split()), done.stdout
+    assert done.returncode == 1 and "error" in done.stdout and words in " ".join(done.stdout.split()), done.stdout
 
 
 def test_modes_are_never_changed_through_a_link(project: Any) -> None:
