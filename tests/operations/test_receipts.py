@@ -687,7 +687,7 @@ def test_log_and_report_tell_of_operations_in_a_persons_words(project, bank, cla
     refusal(claude.asks("c2", key="other"))
     first, second = (" ".join(project.command("log", name).stdout.split()) for name in ("c1", "c2"))
     assert "owner billing; to be settled by 20" in first and "its source said, asked by this call's own hook:" in first
-    assert "refused by truecall before it ran: its operation was begun by call c1, and is verified" in second
+    assert "refused by truecall before it ran: call c1 started its operation, which is verified" in second
     assert "not tried again in this session" in second and "no further attempt" not in second
     spans = json.loads(project.command("export", "--format", "otel-json").stdout)
     (span, _) = spans["resourceSpans"][0]["scopeSpans"][0]["spans"]
@@ -697,7 +697,7 @@ def test_log_and_report_tell_of_operations_in_a_persons_words(project, bank, cla
     project.command("report", "-o", "r.html")
     with open(os.path.join(project.root, "r.html"), encoding="utf-8") as file:
         page = " ".join(re.sub("<[^>]*>", " ", file.read()).split())
-    assert "its operation was begun by call c1, and is verified" in page and "it was not made" in page
+    assert "call c1 started its operation, which is verified" in page and "it was not made" in page
     assert "not resolved" not in page
 
 
@@ -1189,7 +1189,7 @@ def test_past_its_review_it_is_overdue_and_not_settled(project, bank, claude):
     assert done.returncode == 4 and "overdue" in done.stdout and "billing" in done.stdout
     assert state(project) == "unknown" and every(project)[0].overdue(time.time())
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "stood open: 1 overdue" in done.stdout  # and not counted as unknown beside it
+    assert "unresolved items: 1 overdue" in done.stdout or "unresolved item: 1 overdue" in done.stdout  # and not counted as unknown beside it
     assert "1 operation: 1 unknown; 1 of these overdue" in project.command("stats").stdout
     plain = json.loads(reconcile(project, "--json").stdout)
     assert (plain["open"], plain["overdue"], plain["items"][0]["owner"]) == (1, 1, "billing")

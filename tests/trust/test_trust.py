@@ -301,7 +301,7 @@ def test_revoke_of_a_deleted_file(project):
     project.trust()
     os.unlink(project.contract)
     assert "no longer trusted (1 version)" in project.command("trust", "truecall.yaml", "--revoke").stdout
-    assert "0 trusted contents" in project.command("trust", "truecall.yaml", "--revoke").stdout
+    assert "0 versions" in project.command("trust", "truecall.yaml", "--revoke").stdout
     assert project.hook(project.mcp()).form == "silent"
 
 
