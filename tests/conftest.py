@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-
-pytest.register_assert_rewrite("support", "e2e")  # before the first of them is imported
-
-from support.project import Project  # noqa: E402
+from support.http_server import Server, answer
+from support.project import Project
 
 
 @pytest.fixture
@@ -27,3 +27,32 @@ def no_marks_of_an_agent(monkeypatch):
 
     for name in (*AGENT_MARKS, "CLAUDE_PROJECT_DIR", "TRUECALL_PYTHON"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server():
+    """Starts servers: `server(reply)`, where reply is bytes, a map from path to bytes, or a function."""
+    started = []
+
+    def start(reply):
+        def write(line, asked, self):
+            if callable(reply):
+                reply(line, asked, self)
+            elif isinstance(reply, dict):
+                line.sendall(reply.get(asked.split(" ")[1], answer(404)))
+            else:
+                line.sendall(reply)
+
+        started.append(Server(write))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+
+
+@pytest.fixture
+def person(project: Any) -> Any:
+    """A project whose home and state are the person's; XDG_CONFIG_HOME is not set."""
+    project.env.pop("XDG_CONFIG_HOME")
+    return project

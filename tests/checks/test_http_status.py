@@ -6,7 +6,7 @@ import socket
 import time
 
 import pytest
-from world.test_http import answer, server  # noqa: F401 - the fixture
+from support.http_server import answer
 
 from truecall_py.checks import http_status
 from truecall_py.core.errors import Unverified

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from world.test_http import answer, server  # noqa: F401 - the fixture
+from support.http_server import answer
 
 from truecall_py.checks import schema
 from truecall_py.core.errors import Unverified

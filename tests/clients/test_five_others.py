@@ -7,6 +7,7 @@ import json
 import os
 
 import pytest
+from support.client_payloads import FIVE, ran, sent
 from support.project import NOTE, SESSION
 
 from truecall_py import clients
@@ -16,7 +17,6 @@ EVENTS = {
     "claude-code": "PostToolUse", "codex": "PostToolUse", "gemini-cli": "AfterTool", "qwen-code": "PostToolUse",
     "copilot-cli": "postToolUse", "opencode": "tool.execute.after", "cline": "PostToolUse",
 }  # fmt: skip
-FIVE = tuple(name for name in clients.NAMES if name not in ("claude-code", "codex"))
 # What each client calls the tool save_note of the server notes.
 TOOLS = {
     "claude-code": "mcp__notes__save_note", "codex": "mcp__notes__save_note", "gemini-cli": "mcp_notes_save_note",
@@ -28,9 +28,6 @@ WRITES = {  # the tool that writes a file, and what it calls path and content
     "copilot-cli": ("create", "path", "file_text"), "opencode": ("write", "filePath", "content"),
     "cline": ("editor", "path", "new_text"),
 }  # fmt: skip
-SHELLS = {"gemini-cli": "run_shell_command", "qwen-code": "run_shell_command", "copilot-cli": "bash",
-          "opencode": "bash", "cline": "run_commands"}  # fmt: skip
-
 # One file for all: by the tool's name, by the kind of a command, by the kind of a write.
 CONTRACTS = """\
 version: 1
@@ -47,32 +44,6 @@ contracts:
       - file_exists: {path: dist.tar}
 """
 NOTE_ARGS = {"title": "a", "body": "hello"}
-
-
-def sent(project, harness, tool, args, answer, **more):
-    """The payload of a call that a client tells of, in its own shape."""
-    base = {"session_id": SESSION, "cwd": project.root, "timestamp": "2026-11-29T17:41:45.356Z"}
-    if harness == "gemini-cli":
-        plain = {**base, "transcript_path": "/x", "hook_event_name": "AfterTool", "tool_name": tool,
-                 "tool_input": args, "tool_response": answer}  # fmt: skip
-        if tool.startswith("mcp_"):
-            plain["mcp_context"] = {"server_name": "notes", "tool_name": "save_note"}
-    elif harness == "qwen-code":
-        plain = {**base, "transcript_path": "/x", "hook_event_name": "PostToolUse", "permission_mode": "yolo",
-                 "tool_name": tool, "tool_input": args, "tool_response": answer, "tool_use_id": "toolu_1",
-                 "tool_call_id": "call_1", "duration_ms": 19}  # fmt: skip
-    elif harness == "copilot-cli":
-        plain = {"sessionId": SESSION, "timestamp": 1795974400935, "cwd": project.root, "toolName": tool,
-                 "toolArgs": args, "toolResult": answer}  # fmt: skip
-    elif harness == "opencode":
-        asks = {"tool": tool, "sessionID": SESSION, "callID": "call_1", "args": args}
-        plain = {"input": asks, "output": answer, "cwd": project.root}
-    else:
-        record = {"id": "call_1", "name": tool, "input": args, "output": answer, "durationMs": 31}
-        plain = {"clineVersion": "", "taskId": SESSION, "workspaceRoots": [project.root], "hookName": "tool_result",
-                 "workspaceInfo": {"rootPath": project.root}, "agent_id": "agent_1", "parent_agent_id": None,
-                 "tool_result": record, "postToolUse": {"toolName": tool, "success": True}}  # fmt: skip
-    return {name: value for name, value in {**plain, **more}.items() if value is not None}
 
 
 def said(harness, text, mcp=False):
@@ -105,34 +76,6 @@ def wrote(project, harness):
     tool, path, text = WRITES[harness]
     args = {path: os.path.join(project.root, "a.txt"), text: content}
     return sent(project, harness, tool, args, said(harness, "Done!"))
-
-
-def ran(project, harness, code=0, command="make dist", out="built dist.tar"):
-    """A command that ended with `code`, as each client says so: always by the event of a success but Qwen's."""
-    if harness in ("claude-code", "codex"):
-        return project.bash(command, harness, stdout=out)
-    args = {"commands": [command]} if harness == "cline" else {"command": command}
-    more = {}
-    if harness == "gemini-cli":
-        closing = (f"Exit Code: {code}\n" if code else "") + "Process Group PGID: 32"
-        text = f"<untrusted_context>\nOutput: {out}\n{closing}\n</untrusted_context>"
-        answer = {"llmContent": text, "returnDisplay": out}
-    elif harness == "qwen-code":
-        text = (
-            f"Command: {command}\nDirectory: (root)\nOutput: {out}\nError: (none)\nExit Code: {code}\n"
-            "Signal: (none)\nProcess Group PGID: 32"
-        )
-        answer = {"llmContent": text, "returnDisplay": out}
-        if code:
-            more = {"hook_event_name": "PostToolUseFailure", "error": text, "tool_response": None}
-    elif harness == "copilot-cli":
-        answer = {"resultType": "success", "textResultForLlm": f"{out}\n<shellId: 0 completed with exit code {code}>"}
-    elif harness == "opencode":
-        answer = {"title": command, "metadata": {"output": out, "exit": code, "truncated": False}, "output": out}
-    else:
-        row = {"query": command, "result": out, "success": not code}
-        answer = [{**row, "error": f"Command exited with code {code}"} if code else row]
-    return sent(project, harness, SHELLS[harness], args, answer, **more)
 
 
 def ask(project, harness, payload, event="", **more):

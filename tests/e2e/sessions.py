@@ -293,3 +293,9 @@ KINDS: dict[str, type[Client]] = {"claude-code": ClaudeCode, "codex": Codex}
 def text_of(content: str | list) -> str:
     """The text of a result, which is a text or a list of blocks."""
     return content if isinstance(content, str) else "\n".join(block.get("text", "") for block in content)
+
+
+def command(agent, line):
+    """A turn in which Codex runs a command, in the form of its version."""
+    script = f"text(JSON.stringify(await tools.exec_command({json.dumps({'cmd': line})})))"
+    return [("exec", script) if agent.code_mode else ("exec_command", {"cmd": line})]

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from e2e.sessions import CODEX, LIE, NOTE, NOTES, SAVED
+from e2e.sessions import CODEX, LIE, NOTE, NOTES, SAVED, command
 
 DIRECT = [agent for agent in CODEX if not agent.code_mode]
 SCRIPTED = [agent for agent in CODEX if agent.code_mode]
@@ -54,11 +54,6 @@ def patch(agent, text):
     whole = f"*** Begin Patch\n*** Add File: a.txt\n{lines}*** End Patch\n"
     script = f"text(await tools.apply_patch({json.dumps(whole)}))"
     return [("exec", script) if agent.code_mode else ("apply_patch", whole)]
-
-
-def command(agent, line):
-    script = f"text(JSON.stringify(await tools.exec_command({json.dumps({'cmd': line})})))"
-    return [("exec", script) if agent.code_mode else ("exec_command", {"cmd": line})]
 
 
 def test_where_the_correction_stands(agent, session):

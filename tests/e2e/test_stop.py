@@ -7,8 +7,7 @@ import os
 
 import pytest
 
-from e2e.sessions import CLAUDE_CODE, CODEX, MAIN, NOTE, NOTES, Session
-from e2e.test_codex import command
+from e2e.sessions import CLAUDE_CODE, CODEX, MAIN, NOTE, NOTES, Session, command
 
 CLAIM = """\
 version: 1

@@ -88,6 +88,7 @@ def test_any_pattern_of_a_list(tmp_path: Any) -> None:
     ([], "TC108"),
 ])  # fmt: skip
 def test_a_list_of_patterns_that_cannot_be_used(patterns: list[str], code: str) -> None:
+    """A list of patterns that cannot be used is found when the contract is loaded."""
     when = {"args.command": {"runs": patterns}}
     with pytest.raises(ContractError) as caught:
         judged({"file_exists": {"path": "{{match.goal}}"}}, when=when)

@@ -159,7 +159,7 @@ def test_of_one_file_the_last_section_of_a_patch_counts() -> None:
 def test_the_readmes_push_contract_asks_and_does_not_guess(here: Any) -> None:
     """The remote that cannot be asked is no lie; the branch itself is compared, not one whose name ends so."""
     import yaml
-    from repo.test_docs import blocks
+    from support.docs import blocks
 
     plain = next(yaml.safe_load(body) for page, body in blocks("yaml") if "release-pushed" in body)
     contract = next(each for each in plain["contracts"] if each["id"] == "release-pushed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from stop.test_gate import SESSION, TWO, Turn, reason, silent
+from support.turns import SESSION, TWO, Turn, reason, silent
 
 from truecall_py.ledger.store import ENDED, REFUSED, Ledger
 

@@ -7,7 +7,8 @@ import os
 import time
 
 import pytest
-from stop.test_gate import SESSION, TWO, Turn, reason, silent
+from support.shell_contract import SHELL
+from support.turns import SESSION, TWO, Turn, reason, silent
 
 from truecall_py.ledger.store import ENDED, SETTLED, Ledger
 
@@ -20,14 +21,6 @@ contracts:
       - file_exists: {path: "{{project}}/notes/{{args.title}}.md"}
 """
 BODY = PLACE.replace('.md"}', '.md", contains: "{{args.body}}"}')
-SHELL = """\
-version: 1
-contracts:
-  - id: made
-    kind: shell
-    when: {args.command: {runs: "make-db {d}"}}
-    post: {file_exists: {path: "{{match.d}}"}}
-"""
 
 
 @pytest.fixture
@@ -206,7 +199,7 @@ def test_other_sessions_go_by_their_age(project, turn):
 
 def test_clients_without_a_stop_keep_nothing(project):
     """Where no stop is told of nobody looks again."""
-    from clients.test_five_others import ran
+    from support.client_payloads import ran
 
     project.trust(SHELL)
     answer = project.hook(ran(project, "gemini-cli", command="make-db d1"), "gemini-cli", "AfterTool")

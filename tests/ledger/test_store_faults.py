@@ -11,8 +11,8 @@ import sys
 from contextlib import contextmanager
 
 import pytest
-from stop.test_gate import SESSION, TWO, Turn, reason, silent
 from support.project import ROOT
+from support.turns import SESSION, TWO, Turn, reason, silent
 
 from truecall_py.core.types import FALSE_SUCCESS, REFUTED, ToolCall, Verdict
 from truecall_py.judging.recorder import Recorder

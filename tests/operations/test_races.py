@@ -8,9 +8,9 @@ import time
 import types
 
 import pytest
-from ledger.test_pending_calls import SHELL
-from operations.test_receipts import CONTRACT, Agent, Service, every, refusal, silent, state
+from support.payments import CONTRACT, Agent, Service, every, refusal, silent, state
 from support.project import SESSION
+from support.shell_contract import SHELL
 
 from truecall_py.clients.claude_code import hook
 from truecall_py.core.types import UNTOLD_INTENT

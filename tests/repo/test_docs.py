@@ -1,6 +1,8 @@
 """What the documents say is run: contracts in them are linted, commands exist, links lead somewhere. The commands of the
 tutorial and the how-to pages are run in test_page_commands.py; style is for test_words.py."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
@@ -9,30 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
+from support.docs import PAGES, blocks, text
 
 import truecall_py
 from truecall_py.cli import main
 from truecall_py.codegen.generate import ROOT
 from truecall_py.contract_files import loader
 
-DOCS = sorted(
-    os.path.relpath(os.path.join(folder, name), ROOT)
-    for folder, _, names in os.walk(os.path.join(ROOT, "docs"))
-    for name in names
-    if name.endswith(".md")
-)
-PAGES = ["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", *DOCS]
 ON_THE_INDEX = ["README.md"]  # shown where no relative link leads anywhere
-
-
-def text(page: str) -> str:
-    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
-        return file.read()
-
-
-def blocks(language: str) -> list[tuple[str, str]]:
-    fence = rf'^```{language}(?: title="[^"(]*")?\n(.*?)^```$'
-    return [(page, body) for page in PAGES for body in re.findall(fence, text(page), re.S | re.M)]
 
 
 def urls() -> dict[str, str]:

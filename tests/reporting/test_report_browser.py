@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from reporting import test_report
 from support import chromium as browser
+from support import hostile_texts
 from support.chromium import Page
 from support.ledgers import call, scene, verdict
 
@@ -113,8 +113,8 @@ def test_the_heads_of_a_small_table_are_whole_on_a_phone(project: Any, page: Pag
 def test_a_hostile_ledger_runs_nothing(project: Any, page: Page, listener: socket.socket, policy: bool, monkeypatch: Any) -> None:
     """No script, no picture, no request and no other page, even in a browser that does not know the policy."""
     here = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    monkeypatch.setattr(test_report, "HOSTILE", [each.replace(test_report.ADDRESS, here) for each in test_report.HOSTILE])
-    test_report.hostile(project.state)
+    monkeypatch.setattr(hostile_texts, "HOSTILE", [each.replace(hostile_texts.ADDRESS, here) for each in hostile_texts.HOSTILE])
+    hostile_texts.hostile(project.state)
     address = report(project)
     page.size(360, phone=True)
     page.media()

@@ -3,25 +3,16 @@ the ledger."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from doctor.test_doctor import doctor, person, said
-from setup.test_install import run
+from support.doctor import doctor, said
 from support.ledgers import NOTE, call, scene, verdict
+from support.settings import run
+from support.statistics import stats
 
 from truecall_py.ledger.store import ENDED, REQUESTED, SETTLED, Event, Ledger
 from truecall_py.reporting import calls, queries
-
-__all__ = ["person"]
-
-
-def stats(project: Any, *argv: str) -> dict[str, Any]:
-    done = project.command("stats", "--json", *argv)
-    assert done.returncode == 0 and not done.stderr, done
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def by(rows: list[dict[str, Any]], name: str) -> dict[str, dict[str, Any]]:

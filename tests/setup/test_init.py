@@ -10,13 +10,11 @@ import sys
 from typing import Any
 
 import pytest
-from setup.test_install import EVENTS, USER, home, person, read, run, tree
 from support.project import ROOT
+from support.settings import EVENTS, USER, home, read, run, tree
 
 from truecall_py.contract_files import loader
 from truecall_py.setup import project_kind
-
-__all__ = ["person"]
 
 
 def fresh(person: Any, *harnesses: str) -> Any:

@@ -10,13 +10,12 @@ import os
 from typing import Any
 
 import pytest
-from setup.test_install import EVENTS, HARNESSES, JSON, USER, commands, home, person, read, run
+from support.settings import EVENTS, HARNESSES, JSON, USER, commands, home, read, run
 
 from truecall_py.doctor import registration_faults, registrations
 from truecall_py.setup import settings_rules
 from truecall_py.setup.jsonc import Document
 
-__all__ = ["person"]
 RUNS = {"type": "command", "command": "theirs"}
 PROMPT = {"type": "prompt", "prompt": "look"}
 TOOL = {"type": "mcp_tool", "server": "s", "tool": "t"}

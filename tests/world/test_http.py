@@ -12,6 +12,7 @@ import threading
 import time
 
 import pytest
+from support.http_server import answer
 from support.project import ROOT
 
 from truecall_py.core.errors import Unverified
@@ -19,77 +20,6 @@ from truecall_py.world import http
 from truecall_py.world.http import Refused, disguised, fetch, host_of, public
 
 HERE = ("127.0.0.1",)
-
-
-class Server:
-    """Answers every connection on the loopback with what `reply` writes; keeps what it was asked."""
-
-    def __init__(self, reply):
-        self.reply = reply
-        self.asked = []
-        self.over = threading.Event()
-        self.listening = socket.create_server(("127.0.0.1", 0))
-        self.listening.settimeout(0.05)
-        self.port = self.listening.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.threads = [threading.Thread(target=self.accept)]
-        self.threads[0].start()
-
-    def accept(self):
-        while not self.over.is_set():
-            try:
-                line, _ = self.listening.accept()
-            except TimeoutError:
-                continue
-            one = threading.Thread(target=self.answer, args=(line,))
-            self.threads.append(one)
-            one.start()
-
-    def answer(self, line):
-        with line, contextlib.suppress(OSError):
-            line.settimeout(5)
-            data = b""
-            while b"\r\n\r\n" not in data and data[:1] != b"\x16":  # 16: a TLS hello
-                piece = line.recv(65536)
-                if not piece:
-                    break
-                data += piece
-            self.asked.append(data.decode("latin-1"))
-            self.reply(line, self.asked[-1], self)
-
-    def close(self):
-        self.over.set()
-        for thread in self.threads:
-            thread.join()
-        self.listening.close()
-
-
-@pytest.fixture
-def server():
-    """Starts servers: `server(reply)`, where reply is bytes, a map from path to bytes, or a function."""
-    started = []
-
-    def start(reply):
-        def write(line, asked, self):
-            if callable(reply):
-                reply(line, asked, self)
-            elif isinstance(reply, dict):
-                line.sendall(reply.get(asked.split(" ")[1], answer(404)))
-            else:
-                line.sendall(reply)
-
-        started.append(Server(write))
-        return started[-1]
-
-    yield start
-    for each in started:
-        each.close()
-
-
-def answer(status=200, body="ok", **headers):
-    lines = [f"HTTP/1.1 {status} Whatever", f"Content-Length: {len(body.encode())}"]
-    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
-    return ("\r\n".join([*lines, "", ""]) + body).encode()
 
 
 def ask(url, seconds=5.0, redirects=0, trusted=HERE, method="GET", headers=None):
