@@ -57,6 +57,7 @@ def test_the_comparison_sees_a_changed_word() -> None:
     assert same("found ... bytes", "found 4096 bytes")
     assert not same("a verified call", "a refuted call")
     assert not same("", "something")
+    assert same("app.tar.gz, 163 bytes", "app.tar.gz, 164 bytes")
     assert not same("1 error", "2 errors")
     assert compared("2026-11-30 22:19 x") == "DATEx"
 
