@@ -47,9 +47,9 @@ def doctor(harness: str | None, form: str, state: str | None) -> None:
     """Proves that the hook works, and says what would keep it from that.
 
     HARNESS is claude-code, cline, codex, copilot-cli, gemini-cli, opencode or qwen-code; all of them if left
-    out. Every command line that is registered for a session in the current folder is run with a call that no
-    agent made, and its answer is checked; each is then shown a contract that was broken, and one that was kept.
-    Nothing is changed.
+    out. doctor runs every command that is registered for a session in the current folder, with a call that no
+    agent made, and checks its answer. Then it tries each with a broken contract and with one that holds. It
+    changes nothing.
 
     Ends with 0 where all is well (warnings are allowed), 1 where something is broken or nothing is registered,
     2 for wrong usage.

@@ -52,10 +52,10 @@ def carried_out(what: Job, plan_of: Callable[[Job], Plan], dry: bool) -> tuple[P
 def install(harness: str, user: bool, project: bool, dry_run: bool, state: str | None) -> None:
     """Registers truecall's hook with a client.
 
-    HARNESS is claude-code, cline, codex, copilot-cli, gemini-cli, opencode or qwen-code. What the settings
-    hold already stays, byte for byte; a file that the client itself would not read, or that cannot be
-    merged, is left alone, and what to paste is printed. A backup is kept, and `truecall uninstall` takes
-    everything back.
+    HARNESS is claude-code, cline, codex, copilot-cli, gemini-cli, opencode or qwen-code. Everything in
+    the settings stays, byte for byte. If the client could not read the file, or truecall cannot merge into it,
+    nothing changes, and the text to paste is printed. truecall keeps a backup. `truecall uninstall` undoes the
+    registration.
 
     --project writes absolute paths of this machine into the current folder: for claude-code that is
     .claude/settings.local.json, which is yours alone; keep the files of the others out of the repository.
