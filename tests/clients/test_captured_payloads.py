@@ -10,9 +10,9 @@ import pytest
 from support.payload_worlds import LIARS, MADE, PAYLOADS, handled, honest, lies, names, others, payload, put, text
 
 from truecall_py import judge
-from truecall_py.clients import module, recognise
+from truecall_py.clients import load_hook, recognise
+from truecall_py.clients.payload import text_of
 from truecall_py.contracts.facts import exit_code, reported
-from truecall_py.contracts.facts import text as text_of
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, REFUTED
 from truecall_py.policy.orders import REPLACE, deliver
@@ -25,7 +25,7 @@ PACKS = "version: 1\nuse: [files, mcp, self]\ncontracts: []\n"
 
 def call_of(name, base):
     plain = payload(name, base)
-    return module(recognise(plain)).parse(plain)
+    return load_hook(recognise(plain)).parse(plain)
 
 
 # -- what the calls are ------------------------------------------------------------------------------------

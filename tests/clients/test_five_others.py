@@ -285,7 +285,7 @@ def test_the_project_is_the_one_that_the_client_names(project, five):
 
 # -- the launcher ----------------------------------------------------------------------------------------------
 
-STATIC = [(name, event, form) for name in FIVE for event, form in clients.module(name).STATIC.items()]
+STATIC = [(name, event, form) for name in FIVE for event, form in clients.load_hook(name).STATIC.items()]
 
 
 @pytest.mark.parametrize(("name", "event", "form"), STATIC)
@@ -302,6 +302,6 @@ def test_every_registered_event_has_its_answer():
     """Each event that is registered or judged has a static answer, and none that needs exit code 2 where a client
     ignores it."""
     for name in FIVE:
-        module = clients.module(name)
-        for event in {*module.HANDLED, *module.REGISTRATION.events}:
+        module = clients.load_hook(name)
+        for event in {*module.HANDLED, *clients.load_registration(name).events}:
             assert module.STATIC[event] != "exit 2", (name, event)

@@ -283,7 +283,7 @@ def told(name: str, event: str, tool: Any, args: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", clients.NAMES)
 def test_events_are_handled_silent_or_loud(name: str) -> None:
     """A known event that is not judged gives no call; an unknown one, or a call without a tool, an error."""
-    module = clients.module(name)
+    module = clients.load_hook(name)
     for event in module.KNOWN:
         assert module.parse(told(name, event, "x", {})) is None
     for event in module.HANDLED:
@@ -297,7 +297,7 @@ def test_events_are_handled_silent_or_loud(name: str) -> None:
     with pytest.raises(PayloadError):
         module.parse({})
     with pytest.raises(PayloadError):
-        clients.module("nonsense")
+        clients.load_hook("nonsense")
 
 
 # -- the five others: what each says of its own, in ways that were not captured ---------------------------------

@@ -15,9 +15,8 @@ from e2e.mock_gemini import Gemini
 from e2e.mock_openai_chat import Chat
 from e2e.mock_server import Model
 from e2e.sessions import MCP, NOTE, SAVED, Agent, Client, Sent, Session, text_of, write
-from truecall_py.clients import registration
+from truecall_py.clients import load_registration, registration
 from truecall_py.core import paths
-from truecall_py.setup import plan
 
 ROOT = os.path.dirname(paths.PACKAGE)
 NOWHERE = "http://127.0.0.1:9"
@@ -68,7 +67,7 @@ class SmallClient(Client):
 
     def __init__(self, base: str) -> None:
         super().__init__(Agent(self.harness, self.version), base, "project")
-        self.about = plan.registered()[self.harness].REGISTRATION
+        self.about = load_registration(self.harness)
         self.before: dict[str, bytes | None] = {}
         self.program = clients.client(self.package[0], self.version, self.package[1])
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from e2e.sessions import CLAUDE_CODE, CODEX, NOTE, NOTES
-from truecall_py.clients import module
-from truecall_py.clients import transcripts as past
+from truecall_py.clients import load_hook
 from truecall_py.clients.transcripts import Lines, Made
+from truecall_py.replay import transcripts as past
 
 # What a contract may ask of a call. A duration is in no transcript, and the answer's own object is behind these.
 SAME = ("tool", "kinds", "args", "files", "result", "text", "cwd", "start_cwd", "session", "agent", "call_id", "turn",
@@ -59,7 +59,7 @@ def test_a_call_is_read_as_the_hook_was_told_of_it(agent: Any, session: Any, tmp
     project = os.path.join(os.path.realpath(tmp_path), "e2e", "project")
     done = session(turns(agent, project), NOTES, hook=f"cat > {told}/$$.json")
     payloads = [json.loads(each.read_text()) for each in told.iterdir()]
-    parse = module(agent.harness).parse
+    parse = load_hook(agent.harness).parse
     hooked = {call.call_id: call for call in map(parse, payloads) if call is not None}
     assert len(hooked) == 5
     (path,) = transcripts(done.client.home)

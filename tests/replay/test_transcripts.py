@@ -14,8 +14,9 @@ from support.transcripts import CLAUDE, CONTRACTS, HERE, claude, of, replay, she
 from truecall_py.cli import payload_files
 from truecall_py.cli.commands.replay import pages
 from truecall_py.cli.output.replay import Look
-from truecall_py.clients import call_outcomes, transcripts
-from truecall_py.clients.transcripts import Lines, Made, Said
+from truecall_py.clients.codex import call_outcomes
+from truecall_py.clients.transcripts import REPLACED, Lines, Made, Said
+from truecall_py.replay import transcripts
 
 CODEX = ("codex-0.144.6.jsonl", "codex-0.171.0.jsonl")
 
@@ -86,7 +87,7 @@ def test_what_truecall_put_in_place_of_an_answer_is_no_answer(project: Any) -> N
     path = written(project, "t.jsonl", claude("go", ("mcp__notes__save_note", {"name": "a"}, blocks)))
     project.write("truecall.yaml", CONTRACTS)
     (call,) = of(replay(project, path, code=3), "call")
-    assert call["trouble"] == transcripts.REPLACED
+    assert call["trouble"] == REPLACED
     assert {each["id"]: each["verdict"] for each in call["contracts"]} == {"note-there": "needs-world", "note-long": "unverified"}
 
 
@@ -189,6 +190,6 @@ def test_no_transcript_is_a_bug(contracts: Any) -> None:
 @pytest.mark.parametrize("success", [[], {}, "yes", None])
 def test_a_record_that_says_nothing_leaves_the_end_unknown(success: Any) -> None:
     """At the stop, too, where fates are read: a patch whose end is no yes and no no."""
-    line = json.dumps({"payload": {"type": "patch_apply_end", "call_id": "c", "success": success}}).encode()
-    ((name, fate, _),) = call_outcomes.told(line)
+    line = {"payload": {"type": "patch_apply_end", "call_id": "c", "success": success}}
+    ((name, fate, _),) = call_outcomes.read_record(line)
     assert (name, fate.said) == ("c", "unknown")

@@ -15,7 +15,7 @@ ALWAYS = {
     "truecall_py", "truecall_py.hook.main", "truecall_py.hook.stdin", "truecall_py.hook.deadline", "truecall_py.core.errors", "truecall_py.core.types", "truecall_py.core.record",
     "truecall_py.core.fast_json", "truecall_py.world.world", "truecall_py.clients", "truecall_py.clients.claude_code.hook",
     "truecall_py.clients.payload", "truecall_py.core.paths", "truecall_py.trust.store", "truecall_py.contracts.model",
-    "truecall_py.contracts.field", "truecall_py.core.glob", "truecall_py.clients.registration", "truecall_py.hook.pause", "truecall_py.core.version",
+    "truecall_py.contracts.field", "truecall_py.core.glob", "truecall_py.hook.pause", "truecall_py.core.version",
 }  # fmt: skip
 # Where something is enforced, the ledger is asked and told: SQLite's own module, and what that itself imports.
 LEDGER = {

@@ -37,7 +37,7 @@ def test_the_marketplace_lists_this_folder() -> None:
 @pytest.mark.parametrize("name, path", [("claude-code", "hooks/hooks.json"), ("codex", "hooks/codex.json")])
 def test_every_event_is_registered_as_install_does(name: str, path: str) -> None:
     """The same events, time-out and status message as `truecall install` writes."""
-    about = clients.module(name).REGISTRATION
+    about = clients.load_registration(name)
     hooks = content(*path.split("/"))["hooks"]
     assert tuple(hooks) == about.events
     for event, groups in hooks.items():

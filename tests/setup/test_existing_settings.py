@@ -22,9 +22,9 @@ from support.settings import (
     tree,
 )
 
+from truecall_py.clients.jsonc import Document
 from truecall_py.core import paths
 from truecall_py.setup import backups, file_changes
-from truecall_py.setup.jsonc import Document
 
 FOREIGN = {
     "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "guard"}]}],

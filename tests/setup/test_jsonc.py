@@ -8,13 +8,15 @@ import random
 import pytest
 from support.json_texts import value, written
 
-from truecall_py.clients.claude_code import hook
-from truecall_py.clients.codex import hook as codex
-from truecall_py.clients.copilot_cli import hook as copilot_cli
-from truecall_py.clients.gemini_cli import hook as gemini_cli
-from truecall_py.clients.registration import line, quoted, words
-from truecall_py.setup import hook_entries, jsonc
-from truecall_py.setup.jsonc import Document, SettingsError
+from truecall_py.clients import jsonc
+from truecall_py.clients.claude_code import registration as claude_code
+from truecall_py.clients.codex import registration as codex
+from truecall_py.clients.copilot_cli import registration as copilot_cli
+from truecall_py.clients.gemini_cli import registration as gemini_cli
+from truecall_py.clients.jsonc import Document, SettingsError
+from truecall_py.clients.payload import quote_word
+from truecall_py.clients.registration import line, words
+from truecall_py.setup import hook_entries
 
 GEMINI = gemini_cli.REGISTRATION
 COMMANDS = {"AfterTool": line("gemini-cli", "AfterTool", "/py", "/hooks/run.sh", "/state")}
@@ -81,7 +83,7 @@ def test_one_line_stays_one_line(before: str, after: str) -> None:
 def test_indentation_and_newlines_are_those_of_the_file(unit: str, newline: str, bom: str) -> None:
     """What is put in looks like what is there: the file is as if its own tool had written it."""
     value = {"theme": "x", "hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "y"}]}]}, "z": [1]}
-    about = hook.REGISTRATION
+    about = claude_code.REGISTRATION
     commands = {event: line("claude-code", event, "/py", "/hooks/run.sh", "/s") for event in about.events}
 
     def dumped(plain: object) -> str:
@@ -150,15 +152,15 @@ def walk(node: jsonc.Node) -> list[jsonc.Node]:
 
 
 @pytest.mark.parametrize("about, text, words_in_it", [
-    (hook, '{"hooks": null}', "null"), (hook, '{"hooks": []}', "an array"),
-    (hook, "[]", "no JSON object"), (hook, '{"hooks": {"PostToolUse": {}}}', "not a list"),
-    (hook, '{"hooks": {"PostToolUse": [1]}}', "not an object"),
-    (hook, '{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}', "no command"),
-    (hook, '{"hooks": {"Stop": [{"matcher": "x"}]}}', "has no hooks"),
-    (hook, '{"hooks": {"Stop": [{"hooks": [{"type": "bogus"}]}]}}', "type"),
-    (hook, '{"hooks": {"Stop": [{"hooks": [{"type": "http", "url": 1}]}]}}', "url"),
-    (hook, '{\n// c\n}', "comments"), (hook, '{"a": 1,}', "trailing comma"),
-    (hook, '{"hooks": {}, "hooks": {}}', "twice"), (gemini_cli, "\ufeff{}", "byte order mark"),
+    (claude_code, '{"hooks": null}', "null"), (claude_code, '{"hooks": []}', "an array"),
+    (claude_code, "[]", "no JSON object"), (claude_code, '{"hooks": {"PostToolUse": {}}}', "not a list"),
+    (claude_code, '{"hooks": {"PostToolUse": [1]}}', "not an object"),
+    (claude_code, '{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}', "no command"),
+    (claude_code, '{"hooks": {"Stop": [{"matcher": "x"}]}}', "has no hooks"),
+    (claude_code, '{"hooks": {"Stop": [{"hooks": [{"type": "bogus"}]}]}}', "type"),
+    (claude_code, '{"hooks": {"Stop": [{"hooks": [{"type": "http", "url": 1}]}]}}', "url"),
+    (claude_code, '{\n// c\n}', "comments"), (claude_code, '{"a": 1,}', "trailing comma"),
+    (claude_code, '{"hooks": {}, "hooks": {}}', "twice"), (gemini_cli, "\ufeff{}", "byte order mark"),
     (gemini_cli, '{"a": [1,]}', "trailing comma"), (codex, '{"version": 1}', "version"),
     (codex, "\ufeff{}", "byte order mark"),
     (codex, '{"hooks": {"Stop": null}}', "null"), (codex, '{"description": "a", "description": "b"}', "twice"),
@@ -186,7 +188,7 @@ def test_ours_is_told_by_what_no_upgrade_changes() -> None:
     for other in ("/hooks/run.sh claude-code", "echo TRUECALL_PYTHON=1 run.sh", "TRUECALL_PYTHON=1 other.sh", "",
                   None, 5, "TRUECALL_PYTHON='x run.sh"):  # fmt: skip
         assert not words(other), other
-    assert quoted("it's") == "'it'\"'\"'s'"
+    assert quote_word("it's") == "'it'\"'\"'s'"
 
 
 def test_several_of_ours_become_one_and_a_shared_group_keeps_the_other() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from support.settings import EVENTS, HARNESSES, JSON, USER, commands, home, read, run
 
+from truecall_py.clients import settings_rules
+from truecall_py.clients.jsonc import Document
 from truecall_py.doctor import registration_faults, registrations
-from truecall_py.setup import settings_rules
-from truecall_py.setup.jsonc import Document
 
 RUNS = {"type": "command", "command": "theirs"}
 PROMPT = {"type": "prompt", "prompt": "look"}
@@ -140,7 +140,7 @@ def found_by_doctor(person: Any, name: str) -> list[registrations.Finding]:
     about = HARNESSES[name].REGISTRATION
     path = home(person, USER[name])
     said = read(path).decode()
-    mine = registrations.inside(name, about, "user", path, said)
+    mine = registrations.inside(about, "user", path, said)
     assert {each.event for each in mine} == set(about.events)
     return list(registration_faults.unread(mine, registrations.Inventory(tuple(mine), (), {path: said})))
 
@@ -259,5 +259,5 @@ def test_of_a_key_that_is_there_twice_the_last_counts(person: Any) -> None:
 
 
 def test_every_client_with_settings_has_its_rules() -> None:
-    """A table for each client whose file is one of settings, under the name that its registration has."""
-    assert set(settings_rules.CLIENTS) == {HARNESSES[name].REGISTRATION.client for name in JSON}
+    """Rules for each client whose file is one of settings, and for no other."""
+    assert {name for name, module in HARNESSES.items() if module.REGISTRATION.rules is not None} == set(JSON)

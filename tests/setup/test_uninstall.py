@@ -25,7 +25,7 @@ from support.settings import (
     tree,
 )
 
-from truecall_py.setup.jsonc import Document
+from truecall_py.clients.jsonc import Document
 
 
 def random_settings(dice: random.Random, name: str) -> str:
@@ -98,7 +98,7 @@ def test_an_edit_in_between_is_kept(person: Any, name: str, records: bool, monke
         expected = Document(text).root.plain()
         key = "description" if name == "codex" else "added"
         if edit == 0 and doc.root.get(key) is None:
-            from truecall_py.setup.jsonc import added
+            from truecall_py.clients.jsonc import added
 
             changed, _ = added(doc, doc.root, key, "by hand")
             expected[key] = "by hand"

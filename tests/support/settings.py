@@ -6,13 +6,14 @@ import os
 import sys
 from typing import Any
 
+from truecall_py import clients
 from truecall_py.cli import main
 from truecall_py.clients import registration
+from truecall_py.clients.jsonc import Document
 from truecall_py.core import paths
-from truecall_py.setup import backups, plan
-from truecall_py.setup.jsonc import Document
+from truecall_py.setup import backups
 
-HARNESSES = plan.registered()
+HARNESSES = {name: clients.load_part(name, "registration") for name in sorted(clients.NAMES)}
 JSON = [
     name for name, module in HARNESSES.items() if module.REGISTRATION.form in (registration.GROUPS, registration.FLAT)
 ]

@@ -91,14 +91,14 @@ def look_before(
 def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
     """The ToolCall of a payload; None for an event that is no finished tool call. Raises PayloadError."""
     plain = plain_of(payload)
-    call: ToolCall | None = clients.module(harness or clients.recognise(plain)).parse(plain)
+    call: ToolCall | None = clients.load_hook(harness or clients.recognise(plain)).parse(plain)
     return call
 
 
 def announced_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
     """The ToolCall that a payload announces; None for any other event. Raises PayloadError."""
     plain = plain_of(payload)
-    module = clients.module(harness or clients.recognise(plain))
+    module = clients.load_hook(harness or clients.recognise(plain))
     call: ToolCall | None = module.announced(plain) if hasattr(module, "announced") else None
     return call
 

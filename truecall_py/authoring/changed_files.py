@@ -7,6 +7,7 @@ import os
 import re
 import time
 
+from truecall_py.clients import NAMES, load_part
 from truecall_py.core.errors import UsageError
 from truecall_py.core.record import record
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from truecall_py.core.types import ToolCall
 
-SKIPPED = (".git", ".hg", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".claude",
-           ".codex")  # fmt: skip
+SKIPPED = (".git", ".hg", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".pytest_cache",
+           *(folder for name in NAMES for folder in load_part(name, "program").PROGRAM.scratch))  # fmt: skip
 MAX_FILES, MAX_DEPTH, TIME_LIMIT = 20_000, 12, 3.0  # files, levels and seconds of one look around
 MAX_BYTES = 4 << 20  # bytes of a file that is searched or compared
 SLACK = 2.0  # seconds: clocks of file systems, and a hook that starts a little later

@@ -33,44 +33,7 @@ if TYPE_CHECKING:
     from truecall_py.core.types import Verdict
     from truecall_py.trust.store import Source
 
-DEFAULT = "claude-code"
 NONE = "none"
-# What every payload of a harness holds; an example names only what is its own.
-BASE: dict[str, dict[str, Any]] = {
-    "claude-code": {
-        "session_id": "00000000-0000-4000-8000-00000000000a",
-        "transcript_path": "@HOME@/.claude/projects/app/session.jsonl",
-        "cwd": "@WORLD@",
-        "permission_mode": "default",
-        "hook_event_name": "PostToolUse",
-        "tool_name": "Bash",
-        "tool_use_id": "toolu_000000000000000000000001",
-    },
-    "codex": {
-        "session_id": "00000000-0000-7000-8000-00000000000b",
-        "turn_id": "00000000-0000-7000-8000-000000000001",
-        "transcript_path": "@HOME@/.codex/sessions/rollout-1.jsonl",
-        "cwd": "@WORLD@",
-        "hook_event_name": "PostToolUse",
-        "model": "gpt-5.5",
-        "permission_mode": "default",
-        "tool_name": "Bash",
-        "tool_use_id": "call_00000000000000000001",
-    },
-    "gemini-cli": {
-        "session_id": "00000000-0000-4000-8000-00000000000c",
-        "transcript_path": "@HOME@/.gemini/tmp/app/chats/session.json",
-        "cwd": "@WORLD@",
-        "hook_event_name": "AfterTool",
-        "timestamp": "2026-01-01T00:00:00.000Z",
-        "tool_name": "run_shell_command",
-    },
-}
-# How a shell command that went well is answered, where an example says nothing of the answer.
-WENT_WELL: dict[str, Any] = {
-    "claude-code": {"stdout": "", "stderr": "", "interrupted": False, "isImage": False},
-    "codex": "",
-}
 AFTERWARDS = ("tool_response", "tool_output", "duration_ms", "error", "is_interrupt")  # known only after the call
 LONGEST = {"within": 1.0, "stable_for": 0.3, "every": 0.1}  # seconds: nothing in a small world takes longer
 TICK = 0.02  # seconds: the clock of files may stand still for a few milliseconds
@@ -193,7 +156,7 @@ def judged(subject: Subject, example: Example, world: SmallWorld) -> Ran:
 
 def is_announced(payload: dict[str, Any], harness: str) -> bool:
     """Whether a payload is of a call that is not made yet."""
-    return payload.get("hook_event_name") == getattr(clients.module(harness), "BEFORE", "")
+    return payload.get("hook_event_name") == getattr(clients.load_hook(harness), "BEFORE", "")
 
 
 def before_call(payload: dict[str, Any], harness: str, subject: Subject) -> bool:
@@ -225,19 +188,19 @@ def completed(harness: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]
     payload = dict(given)
     harness = harness or payload.pop("harness", "")
     if not harness:
-        known = clients.sender(payload)
-        harness = known if known in clients.NAMES else DEFAULT
-    clients.module(harness)
-    payload = {**BASE.get(harness, {}), **payload}
+        known = clients.find_sender(payload)
+        harness = known if known in clients.NAMES else clients.DEFAULT
+    samples = clients.load_part(harness, "samples")
+    payload = {**getattr(samples, "EXAMPLE", {}), **payload}
     unanswered = not any(name in payload for name in ("tool_response", "tool_output", "error"))
-    if unanswered and payload.get("tool_name") == "Bash" and harness in WENT_WELL:
-        payload["tool_response"] = WENT_WELL[harness]
+    if unanswered and payload.get("tool_name") == "Bash" and hasattr(samples, "SHELL_ANSWER"):
+        payload["tool_response"] = samples.SHELL_ANSWER
     return harness, payload
 
 
 def announced(harness: str, payload: dict[str, Any]) -> dict[str, Any] | None:
     """The same call as its harness announces it; None where it announces none."""
-    module = clients.module(harness)
+    module = clients.load_hook(harness)
     if not hasattr(module, "BEFORE"):
         return None
     kept = {name: value for name, value in payload.items() if name not in AFTERWARDS}

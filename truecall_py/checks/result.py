@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from truecall_py.checks import STRUCTURE
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
-from truecall_py.contracts.facts import exit_code, path_in, reported, text
+from truecall_py.clients.payload import text_of
+from truecall_py.contracts.facts import exit_code, path_in, reported
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import DELTAS, barred, comparable, describe, holds, shown
 from truecall_py.contracts.matchers import FIELDS as OPERATORS
@@ -85,7 +86,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     elif of == "is_error":
         value = ABSENT if call.is_error is None else call.is_error
     elif of == "text":
-        value = text(call)
+        value = text_of(call)
         if value is None:
             return unverified(expected, "the call has no answer", "tool")
     else:

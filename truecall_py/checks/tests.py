@@ -216,10 +216,11 @@ def by_text(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     """The tool's own words: they are enough to refute its claim. A claim is no evidence for itself, unless the
     contract takes it for one."""
     from truecall_py.checks.support.runner_summaries import results
-    from truecall_py.contracts.facts import exit_code, text
+    from truecall_py.clients.payload import text_of
+    from truecall_py.contracts.facts import exit_code
 
     expected = expect(params)
-    said = text(call)
+    said = text_of(call)
     if not said:
         return unverified(expected, "the call has no text", "harness")
     runs = results(params["output"], said)

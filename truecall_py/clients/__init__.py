@@ -1,7 +1,17 @@
-"""The table of harnesses, and which one sent a payload. One module each; never a second parser of the same
-shape elsewhere."""
+"""The clients that truecall works with, and which of them sent a payload.
+
+Everything that is known of one client lies in its own folder, and nothing of it elsewhere. To add one:
+
+1. Make the folder `clients/<name>/`, with `_` for `-`, and in it the modules that clients/interface.py lists. The
+   folder of a client that is much like it is a good start.
+2. Add the name to NAMES.
+3. Run `python -m truecall_py.codegen.generate`: it names what the folder still lacks, then writes the launcher and
+   the settings to paste.
+"""
 
 from __future__ import annotations
+
+import sys
 
 from truecall_py.core.errors import PayloadError
 
@@ -10,69 +20,62 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from truecall_py.clients.registration import Registration
+
 NAMES = ("claude-code", "codex", "gemini-cli", "qwen-code", "copilot-cli", "opencode", "cline")
-
-# Whose payload it is, by keys that nobody else sends; the first that fits. A name that is not in NAMES is known from
-# documentation, or cannot correct a call (docs/reference/clients.md).
-SENDERS = (
-    ("Windsurf", ("agent_action_name", "tool_info")),
-    ("cline", ("clineVersion", "hookName")),
-    ("Cursor", ("cursor_version",)),
-    ("Grok Build", ("hookEventName", "hook_event_name", "workspaceRoot")),
-    ("VS Code", ("hookEventName", "tool_name")),
-    ("copilot-cli", ("toolName", "toolArgs", "sessionId")),
-    ("Antigravity", ("toolCall", "conversationId")),
-    ("Antigravity", ("toolCall", "stepIdx")),
-    ("Kimi Code", ("client_type",)),
-    ("Goose", ("event", "matcher_context")),
-)
-EVENTS = {
-    "after_tool": "Mistral Vibe", "post_tool": "Mistral Vibe", "postToolUse": "Kiro or Amazon Q",
-    **dict.fromkeys(("AfterTool", "BeforeTool", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel",
-                     "BeforeToolSelection", "PreCompress"), "gemini-cli"),
-}  # fmt: skip
+DEFAULT = NAMES[0]  # whose payloads most others copied, and whose answers most understand
 
 
-def module(name: str) -> ModuleType:
-    """The module of a harness. Raises PayloadError for a name that is not in the table."""
+def load_part(name: str, part: str) -> ModuleType:
+    """The module `part` of a client's folder. Raises PayloadError for a name that is not in NAMES, ImportError."""
     if name not in NAMES:
         raise PayloadError(
             f"the harness {name[:60]!r} is not known", do=f"use one of {', '.join(NAMES)}, or leave --harness out"
         )
-    full = f"{__name__}.{name.replace('-', '_')}.hook"
+    full = f"{__name__}.{name.replace('-', '_')}.{part}"
     __import__(full)
-    from sys import modules
-
-    return modules[full]
+    return sys.modules[full]
 
 
-def sender(payload: dict[str, Any]) -> str:
-    """Who sent a payload: a name of NAMES, or that of a harness without an adapter; "" for an unknown shape."""
-    for name, keys in SENDERS:
-        if all(key in payload for key in keys):
-            return name
+def find_part(name: str, part: str) -> ModuleType | None:
+    """The same; None where the client has no such module."""
+    try:
+        return load_part(name, part)
+    except ModuleNotFoundError as missing:
+        if missing.name != f"{__name__}.{name.replace('-', '_')}.{part}":
+            raise
+        return None
+
+
+def load_hook(name: str) -> ModuleType:
+    """The module that reads a client's payloads and answers them. Raises PayloadError for an unknown name."""
+    return load_part(name, "hook")
+
+
+def load_registration(name: str) -> Registration:
+    """Where and how a client is told of a hook. Raises PayloadError for an unknown name."""
+    about: Registration = load_part(name, "registration").REGISTRATION
+    return about
+
+
+def find_sender(payload: dict[str, Any], first: str = DEFAULT) -> str:
+    """Who sent a payload: a name of NAMES, or that of a client that truecall does not support; "" for an unknown
+    shape. The client `first` is asked first, so that of the others nothing is loaded where it is the sender."""
+    first = first if first in NAMES else DEFAULT
+    if load_hook(first).sent(payload):
+        return first
+    from truecall_py.clients import unsupported
+
+    found = unsupported.find_by_keys(payload) or next((each for each in NAMES if load_hook(each).sent(payload)), "")
+    if found:
+        return found
     event = payload.get("hook_event_name")
-    if not isinstance(event, str):
-        asks = payload.get("input")
-        return "opencode" if isinstance(asks, dict) and "callID" in asks else ""
-    if event in EVENTS:
-        return EVENTS[event]
-    if "turn_id" in payload:
-        return "codex"
-    if "timestamp" in payload:  # neither Claude Code nor Codex sends one
-        response = payload.get("tool_response")
-        if "tool_call_id" in payload or event == "PostToolBatch":
-            return "qwen-code"
-        if isinstance(response, dict) and "llmContent" in response:
-            return "qwen-code"
-        if "transcript_path" not in payload and "tool_use_id" not in payload:
-            return "copilot-cli"
-    return "claude-code"
+    return unsupported.EVENTS.get(event, DEFAULT) if isinstance(event, str) else ""
 
 
-def recognise(payload: dict[str, Any]) -> str:
-    """The harness that sent `payload`, by its keys alone. Raises PayloadError for an unknown shape."""
-    name = sender(payload)
+def recognise(payload: dict[str, Any], first: str = DEFAULT) -> str:
+    """The client of NAMES that sent a payload, by its keys alone. Raises PayloadError for any other shape."""
+    name = find_sender(payload, first)
     if not name:
         keys = ", ".join(sorted(str(key) for key in payload)[:8]) or "none"
         raise PayloadError(f"the payload names no hook_event_name (its keys: {keys[:200]})")

@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+CONTENT_KINDS = frozenset(("write", "edit"))
 DECODED = 8 * 1024 * 1024  # characters of text that are decoded as JSON
 
 
@@ -34,7 +35,7 @@ def unanswered(call: ToolCall, event: str) -> ToolCall:
 
 
 def stopping(harness: str, payload: dict[str, Any], turn: str) -> Stop | None:
-    """What Claude Code and Codex tell of an agent that wants to stop; None for any other event. `turn` is the key
+    """What a client tells of an agent that wants to stop; None for any other event. `turn` is the key
     that names the turn."""
     event = payload.get("hook_event_name")
     if event not in STOPS:
@@ -55,14 +56,19 @@ def stopping(harness: str, payload: dict[str, Any], turn: str) -> Stop | None:
 
 
 def hold(event: str, text: str, notices: tuple[str, ...]) -> Reply:
-    """The answer at a stop: `text` keeps the agent going ("": it stops), notices are the person's. No other key:
-    Codex drops the whole answer for one."""
+    """The answer at a stop: `text` keeps the agent going ("": it stops), notices are the person's. No other key: a
+    client may drop the whole answer for one."""
     from truecall_py.core.fast_json import dumps
 
     answer: dict[str, Any] = {"decision": "block", "reason": text} if text else {}
     if notices:
         answer["systemMessage"] = "\n".join(notices)
     return Reply(dumps(answer) if answer else "")
+
+
+def quote_word(text: str) -> str:
+    """`text` as one word of a POSIX shell, whatever its letters."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def absolute(path: str, folder: str | None) -> str:
@@ -141,7 +147,7 @@ def flag(answer: dict[str, Any]) -> bool | None:
 
 def read(answer: Any) -> tuple[Any, str | None, bool | None]:
     """(structured result or ABSENT, text or None, failure flag or None) of a tool's answer. The text of an
-    object that is no MCP result is left to `facts`, which makes it only when it is asked for."""
+    object that is no MCP result is left to `text_of`, which makes it only when it is asked for."""
     if answer is ABSENT or answer is None:
         return ABSENT, None, None
     if isinstance(answer, str):
@@ -162,6 +168,18 @@ def read(answer: Any) -> tuple[Any, str | None, bool | None]:
             return result, text, flag(answer)
         return answer, None, flag(answer)
     return ABSENT, str(answer).lower() if isinstance(answer, bool) else str(answer), None
+
+
+def text_of(call: ToolCall) -> str | None:
+    """All the text of a call's answer, whatever its shape; None where the call has no answer."""
+    answer = call.response
+    if call.text is not None or answer is None or answer is ABSENT:
+        return call.text
+    if call.kinds & CONTENT_KINDS:  # such an answer repeats the file's own content, which no tool said
+        return None
+    if isinstance(answer, dict) and isinstance(answer.get("stdout"), str):
+        return "\n".join(part for part in (answer["stdout"], str(answer.get("stderr") or "")) if part)
+    return leaves(answer)
 
 
 def leaves(value: Any) -> str:

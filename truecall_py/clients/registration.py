@@ -1,9 +1,13 @@
-"""What a harness wants to be told of a hook: the declared data of a registration, and how the entry and the
-command line in it are written and recognised. Never reads or writes a file; imported on the hot path by the
-harness modules, so it imports nothing but records."""
+"""What a client wants to be told of a hook: the declared data of a registration, and how the entry and the command
+line in it are written and recognised. Never reads or writes a client's file."""
 
 from __future__ import annotations
 
+import json
+import os
+
+from truecall_py.clients.payload import quote_word
+from truecall_py.core.paths import hooks
 from truecall_py.core.record import record
 
 TYPE_CHECKING = False
@@ -11,20 +15,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from truecall_py.clients.settings_rules import SettingsRules
+
 # How the client's file is made: its settings, in which events hold groups of handlers; the same without
 # groups; a program; a program of which there is a template in hooks/.
 GROUPS, FLAT, SCRIPT, PLUGIN = "groups", "flat", "script", "plugin"
 VARIABLE = "TRUECALL_PYTHON="
 MARK = "Written by `truecall install"
 COMMENTS, BOM = "comments", "a byte order mark"
+EVERY = (None, "", "*", ".*")  # the matchers that no call fails to match
+
+
+@record(frozen=True)
+class Plugin:
+    """How a client takes this repository as a plugin. `root` is the variable that names the plugin's folder in a
+    command line; `hooks`, `manifest` and `marketplace` are files of the repository ("": it has none of its own)."""
+
+    root: str
+    hooks: str
+    manifest: str
+    install: str  # the command with which a person installs the plugin
+    remove: str
+    names_hooks: bool = False  # the manifest must name the file of hooks
+    marketplace: str = ""
 
 
 @record(frozen=True)
 class Registration:
-    """One client's registration. `home` is (the environment variable that moves the client's own folder, the
-    path below it, the path below the home folder); `user` is a file in there, `project` one below the
-    project's folder."""
+    """One client's registration. `name` is its name in clients.NAMES, `client` the one that people know. `home` is
+    (the environment variable that moves the client's own folder, the path below it, the path below the home folder);
+    `user` is a file in there, `project` one below the project's folder."""
 
+    name: str
     client: str
     events: tuple[str, ...]
     home: tuple[str, str, str]
@@ -46,16 +68,17 @@ class Registration:
     here: bool = False  # takes the variable of `home`, set and empty, for the current folder
     expands: bool = False  # the client itself replaces $NAME anywhere in its settings
     remark: str = ""  # what a person must do besides, project scope
-
-
-def quoted(text: str) -> str:
-    """One word of a POSIX shell, whatever the letters."""
-    return "'" + text.replace("'", "'\"'\"'") + "'"
+    one_scope: bool = False  # `install` refuses while the file of the other scope registers truecall
+    every: tuple[Any, ...] = EVERY  # the matchers that no call fails to match, where that is not all of EVERY
+    longest: tuple[str, float] = ("", 0.0)  # (versions, the largest time-out that they count with); 0: not known
+    untold: str = ""  # the calls of which it tells no hook, as `doctor` says it
+    plugin: Plugin | None = None
+    rules: SettingsRules | None = None  # values in its file for which it does not read the file, or our hook in it
 
 
 def line(harness: str, event: str, python: str, launcher: str, state: str) -> str:
     """The command line that a client runs. No version in it: a trusted command stays the same."""
-    return f"{VARIABLE}{quoted(python)} {quoted(launcher)} {harness} {event} --state {quoted(state)}"
+    return f"{VARIABLE}{quote_word(python)} {quote_word(launcher)} {harness} {event} --state {quote_word(state)}"
 
 
 def words(command: object) -> list[str]:
@@ -105,24 +128,17 @@ def fragment(about: Registration, command_of: Callable[[str], str]) -> dict[str,
     return {**dict(about.frame), "hooks": hooks}
 
 
-def program(about: Registration, harness: str, command_of: Callable[[str], str]) -> str:
+def program(about: Registration, command_of: Callable[[str], str]) -> str:
     """The text of the program that a client runs or loads."""
-    import json
-    import os
-
-    from truecall_py.core.paths import hooks
-
     command = command_of(about.events[0])
     if about.form == SCRIPT:
-        return f"#!/bin/sh\n# {MARK} {harness}`, taken away by `truecall uninstall {harness}`.\n{command}\n"
+        return f"#!/bin/sh\n# {MARK} {about.name}`, taken away by `truecall uninstall {about.name}`.\n{command}\n"
     with open(os.path.join(hooks(), os.path.basename(about.example)), encoding="utf-8") as file:
         return file.read().replace('"@COMMAND@"', json.dumps(command))
 
 
-def text(about: Registration, harness: str, command_of: Callable[[str], str]) -> str:
+def text(about: Registration, command_of: Callable[[str], str]) -> str:
     """The whole of a file that holds this registration and nothing else: what a person pastes from."""
     if about.form in (SCRIPT, PLUGIN):
-        return program(about, harness, command_of)
-    import json
-
+        return program(about, command_of)
     return json.dumps(fragment(about, command_of), indent=2, ensure_ascii=False) + "\n"

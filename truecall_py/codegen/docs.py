@@ -154,7 +154,7 @@ def clients_table() -> str:
     """Where each client is registered, and for which events."""
     rows = []
     for name in clients.NAMES:
-        about: registration.Registration = clients.module(name).REGISTRATION
+        about: registration.Registration = clients.load_registration(name)
         folder = about.home[2]
         user = os.path.join("~", folder, about.user) if folder else about.user
         events = ", ".join(f"`{event}`" for event in about.events)

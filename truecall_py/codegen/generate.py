@@ -8,6 +8,7 @@ import os
 import sys
 
 from truecall_py import clients
+from truecall_py.clients import interface, registration
 from truecall_py.codegen import docs
 from truecall_py.contract_files.lint import codes
 from truecall_py.core.fast_json import dumps
@@ -18,6 +19,10 @@ from truecall_py.hook.main import SEAL
 from truecall_py.ledger.events import RESTS
 from truecall_py.messages import failures
 from truecall_py.trust.store import GUARDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from truecall_py.clients.registration import Plugin
 
 ROOT = os.path.dirname(PACKAGE)
 
@@ -151,7 +156,7 @@ def only() -> list[str]:
     return [
         READ_FIRST.format(name=name, event=event, text=text, rests=RESTS)
         for name in clients.NAMES
-        for event, text in getattr(clients.module(name), "ONLY", {}).items()
+        for event, text in getattr(clients.load_hook(name), "ONLY", {}).items()
     ]
 
 
@@ -159,13 +164,13 @@ def launcher() -> str:
     """hooks/run.sh."""
     cases = []
     for name in clients.NAMES:
-        for event, form in clients.module(name).STATIC.items():
+        for event, form in clients.load_hook(name).STATIC.items():
             if form == "stop":
                 block = dumps({"decision": "block", "reason": failures.DIED_AT_STOP})
                 notice = dumps({"systemMessage": failures.DIED_AT_STOP})
                 cases.append(STOPPED_ONCE.format(patterns=f"{name}:{event}", block=block, notice=notice))
             elif form == "guard":
-                refusal = clients.module(name).refuse(event, failures.DIED_BEFORE, ()).stdout
+                refusal = clients.load_hook(name).refuse(event, failures.DIED_BEFORE, ()).stdout
                 told = static_answer("context", event)
                 cases.append(BEFORE.format(patterns=f"{name}:{event}", refusal=refusal, answer=told, guards=GUARDS,
                                            off=pause.FILE))  # fmt: skip
@@ -182,30 +187,28 @@ def launcher() -> str:
 
 def fragment(name: str) -> str:
     """install/<harness>.*: what a person pastes into the harness's settings."""
-    from truecall_py.clients import registration
-
     def command(event: str) -> str:
         return registration.line(name, event, "/path/to/python", "/path/to/hooks/run.sh", "/path/to/state")
 
-    return registration.text(clients.module(name).REGISTRATION, name, command)
+    return registration.text(clients.load_registration(name), command)
 
 
 def plugin_hooks(name: str) -> str:
     """What a client that takes the repository as a plugin registers."""
-    from truecall_py.clients import registration
+    about = clients.load_registration(name)
 
     def command(event: str) -> str:
-        return f'"${{CLAUDE_PLUGIN_ROOT}}/hooks/run.sh" {name} {event}'
+        return f'"${{{about.plugin.root}}}/hooks/run.sh" {name} {event}' if about.plugin else ""
 
-    return registration.text(clients.module(name).REGISTRATION, name, command)
+    return registration.text(about, command)
 
 
 ABOUT = "Checks whether a tool call really did what it reported, and makes the agent put it right."
 AUTHOR = {"name": "The truecall developers"}
 
 
-def plugin(**more: str) -> str:
-    """The manifest. Claude Code reads hooks/hooks.json without its being named, and Codex that of `more`."""
+def plugin(of: Plugin) -> str:
+    """The manifest of the plugin, as one client reads it."""
     about = {
         "name": "truecall",
         "version": __version__,
@@ -213,7 +216,7 @@ def plugin(**more: str) -> str:
         "author": AUTHOR,
         "license": "MIT",
         "keywords": ["hook", "verification", "contracts"],
-        **more,
+        **({"hooks": f"./{of.hooks}"} if of.names_hooks else {}),
     }
     return json.dumps(about, indent=2) + "\n"
 
@@ -228,18 +231,23 @@ def marketplace() -> str:
 def files() -> dict[str, str]:
     """Every generated file: path below the repository -> text."""
     made = {"hooks/run.sh": launcher(), "docs/reference/lint-codes.md": codes.document()}
-    made["hooks/hooks.json"] = plugin_hooks("claude-code")
-    made["hooks/codex.json"] = plugin_hooks("codex")
-    made[".claude-plugin/plugin.json"] = plugin()
-    made[".claude-plugin/marketplace.json"] = marketplace()
-    made[".codex-plugin/plugin.json"] = plugin(hooks="./hooks/codex.json")
     for name in clients.NAMES:
-        made[clients.module(name).REGISTRATION.example] = fragment(name)
+        about = clients.load_registration(name)
+        made[about.example] = fragment(name)
+        if about.plugin is not None:
+            made[about.plugin.hooks] = plugin_hooks(name)
+            made[about.plugin.manifest] = plugin(about.plugin)
+            if about.plugin.marketplace:
+                made[about.plugin.marketplace] = marketplace()
     made |= docs.files()
     return made
 
 
 def main() -> int:
+    """Writes every generated file; 1, and what is missing, where the folder of a client is not whole."""
+    if faults := [fault for name in clients.NAMES for fault in interface.find_faults(name)]:
+        sys.stderr.write("".join(f"{fault}\n" for fault in faults))
+        return 1
     for path, text in files().items():
         target = os.path.join(ROOT, path)
         os.makedirs(os.path.dirname(target), exist_ok=True)

@@ -3,7 +3,8 @@ contract asks for them, and a fact the harness does not give stays absent."""
 
 from __future__ import annotations
 
-from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, Withheld
+from truecall_py.clients.payload import text_of
+from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, Withheld
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ ROOTS = (
     "args", "file", "files", "result", "text", "tool", "kind", "reported", "exit_code", "is_error", "cwd",
     "start_cwd", "project", "match", "session", "duration",
 )  # fmt: skip
-
-
-CONTENT_KINDS = frozenset(("write", "edit"))
 
 
 def path_in(value: Any, path: str) -> Any:
@@ -38,7 +36,7 @@ def path_in(value: Any, path: str) -> Any:
 
 
 def exit_code(call: ToolCall, world: World) -> int | None:
-    """The call's exit code; for Codex from its transcript. None where nobody says it."""
+    """The call's exit code; where its client leaves that to its transcript, from there. None where nobody says it."""
     if call.exit_code is not None or call.transcript is None:
         return call.exit_code
     return recorded(call, world)[0]
@@ -52,23 +50,11 @@ def reported(call: ToolCall, world: World) -> str:
 
 
 def recorded(call: ToolCall, world: World) -> tuple[int | None, str]:
-    from truecall_py.clients.codex.exit_codes import outcome
+    """(exit code or None, success | failure | unknown) of a call by its client's transcript."""
+    from truecall_py.clients import find_part
 
-    return outcome(call, world)
-
-
-def text(call: ToolCall) -> str | None:
-    """All the text of the answer, whatever its shape; None where the call has no answer."""
-    answer = call.response
-    if call.text is not None or answer is None or answer is ABSENT:
-        return call.text
-    if call.kinds & CONTENT_KINDS:  # such an answer repeats the file's own content, which no tool said
-        return None
-    if isinstance(answer, dict) and isinstance(answer.get("stdout"), str):
-        return "\n".join(part for part in (answer["stdout"], str(answer.get("stderr") or "")) if part)
-    from truecall_py.clients.payload import leaves
-
-    return leaves(answer)
+    reader = find_part(call.harness, "exit_codes")
+    return (None, UNKNOWN) if reader is None else reader.read_outcome(call, world)
 
 
 def as_plain(file: File) -> dict[str, Any]:
@@ -105,7 +91,7 @@ class Facts:
     def root(self, name: str) -> Any:
         call = self.call
         if name == "text":
-            return text(call)
+            return text_of(call)
         if name in ("args", "tool", "cwd", "start_cwd", "session", "duration", "is_error"):
             return getattr(call, name)
         if name == "result":

@@ -1,11 +1,13 @@
-"""Where truecall's own files and the person's are. Looks nothing up that it does not need."""
+"""Where truecall's own files and the person's are, and the bytes of one. Looks nothing up that it does not need."""
 
 from __future__ import annotations
 
 import os
+import stat as modes
 
 from truecall_py.core.errors import PayloadError
 
+LARGEST = 32 << 20  # bytes of a contract file, a pin or a settings file
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OLD_CONTRACTS = os.path.join(PACKAGE, "contracts")  # the starter packs' folder in wheels up to 0.1.0
 
@@ -67,3 +69,22 @@ def anchor(variable: str) -> str:
     if not named.startswith("/"):
         raise PayloadError("the working folder was deleted, so its contracts cannot be found")
     return named
+
+
+def read_bytes(path: str, limit: int = LARGEST) -> bytes:
+    """The bytes of a regular file, never through a FIFO or device. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if not modes.S_ISREG(found.st_mode):
+            raise OSError(22, "it is not a regular file", path)
+        if found.st_size > limit:
+            raise OSError(27, f"it is larger than {limit >> 20} MB", path)
+        pieces = []
+        size = 0
+        while size <= limit and (piece := os.read(descriptor, 1 << 20)):
+            pieces.append(piece)
+            size += len(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(descriptor)

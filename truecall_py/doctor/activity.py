@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import time
 
+from truecall_py.clients.handlers import NOTE, OK, WARNING, Finding
 from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError
-from truecall_py.doctor.registrations import NOTE, OK, WARNING, Finding
 from truecall_py.reporting import queries
 from truecall_py.trust import store
 

@@ -5,40 +5,28 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from typing import Any
 
+from truecall_py.clients import NAMES, load_hook, load_part, load_registration
+from truecall_py.clients.handlers import ERROR, OK, WARNING, Finding
+from truecall_py.clients.settings_files import PROJECT, USER, place, read_plain
 from truecall_py.contract_files import loader
 from truecall_py.contract_files.lint.codes import printable
 from truecall_py.contracts.model import FILE_NAME, guards
 from truecall_py.core import paths as places
 from truecall_py.core.errors import TruecallError
-from truecall_py.doctor import registrations
-from truecall_py.doctor.registrations import ERROR, OK, WARNING, Finding
 from truecall_py.messages.corrections import quote_shell_word
-from truecall_py.setup import codex_trust, plan
-from truecall_py.setup.file_changes import look
-from truecall_py.setup.plan import PROJECT, USER
 from truecall_py.trust import store
 from truecall_py.trust.store import CHANGED, DELETED, TRUSTED, UNTRUSTED, Source
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 GROUP = "contracts"
 WORDS = {
     CHANGED: "it was changed after it was trusted; what was trusted is in force",
     DELETED: "it was deleted, and what was trusted is still in force",
 }
-# Files in which clients keep their MCP servers, below the home folder; and below a project.
+# The keys of settings below which clients name their MCP servers.
 SERVERS = ("mcpServers", "mcp_servers", "mcp", "servers")
-HOME = (".claude.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json",
-        ".copilot/mcp-config.json", ".config/opencode/opencode.json", ".config/opencode/opencode.jsonc",
-        ".cline/mcp.json", ".cline/data/settings/cline_mcp_settings.json")  # fmt: skip
-BELOW = (".mcp.json", ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml",
-         ".gemini/settings.json", ".qwen/settings.json", ".github/mcp.json", ".vscode/mcp.json", "opencode.json",
-         "opencode.jsonc")  # fmt: skip
-BROUGHT = ("plugin_", "claude_ai", "ide", "claude-in-chrome", "computer-use", "codex_apps")  # no file names these
 
 
 def found(folder: str, state: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
@@ -68,9 +56,11 @@ def unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Fin
         return  # told by `found`
     if not asked or not deaf:
         return
+    able = [name for name in NAMES if hasattr(load_hook(name), "BEFORE")]
+    asking = " or ".join(load_registration(name).client for name in able)
     names = ", ".join(each.id for each in asked[:5]) + (" and others" if len(asked) > 5 else "")
     what = f"{names} guard calls before they are made, and {', '.join(deaf)} asks truecall only afterwards"
-    yield Finding(WARNING, GROUP, what, do="write `post` beside `pre`, or use Claude Code or Codex for such work")
+    yield Finding(WARNING, GROUP, what, do=f"write `post` beside `pre`, or use {asking} for such work")
 
 
 def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
@@ -106,7 +96,7 @@ def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
 def errors(path: str) -> Iterator[Finding]:
     """What keeps a file from being trusted."""
     try:
-        problems = loader.problems(store.read_bytes(path), path)
+        problems = loader.problems(places.read_bytes(path), path)
     except OSError:
         return
     for problem in problems:
@@ -137,39 +127,28 @@ def misnamed(folder: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
 def missing(tool: str, known: set[str]) -> str:
     """The server in a tool's name that nobody knows, or ""."""
     parts = tool.split("__")
-    if len(parts) < 3 or parts[0] != "mcp" or "*" in parts[1] or "?" in parts[1] or parts[1].startswith(BROUGHT):
+    own = tuple(start for name in NAMES for start in load_part(name, "program").PROGRAM.own_servers)
+    if len(parts) < 3 or parts[0] != "mcp" or "*" in parts[1] or "?" in parts[1] or parts[1].startswith(own):
         return ""
     return "" if any(tool.startswith(f"mcp__{name}__") for name in known) else parts[1]
 
 
 def servers(folder: str) -> set[str]:
     """The MCP servers that any client's settings name, as tools are named after them."""
-    home = os.path.expanduser("~")
-    paths = [os.path.join(home, name) for name in HOME]
-    here = os.path.realpath(folder)
-    while True:
-        paths += [os.path.join(here, name) for name in BELOW]
-        if here == os.path.dirname(here):
-            break
-        here = os.path.dirname(here)
-    for module in plan.registered().values():  # clients whose folder was moved
-        for scope in (USER, PROJECT):
-            beside = os.path.dirname(plan.place(module.REGISTRATION, scope, folder))
-            paths += [os.path.join(beside, name) for name in ("settings.json", "config.toml", ".claude.json",
-                                                              "mcp-config.json", "../mcp-config.json")]  # fmt: skip
+    home, folders = os.path.expanduser("~"), [os.path.realpath(folder)]
+    while folders[-1] != os.path.dirname(folders[-1]):
+        folders.append(os.path.dirname(folders[-1]))
+    paths = []
+    for client in NAMES:
+        about, program = load_registration(client), load_part(client, "program").PROGRAM
+        beside = [os.path.dirname(place(about, scope, folder)) for scope in (USER, PROJECT)]
+        paths += [os.path.join(home, name) for name in program.home_servers]
+        paths += [os.path.join(here, name) for here in folders for name in program.project_servers]
+        paths += [os.path.join(here, name) for here in beside for name in program.beside_servers]
     names: set[str] = set()
     for path in dict.fromkeys(map(os.path.normpath, paths)):
-        names |= named(settings_of(path), folder) if os.path.lexists(path) else set()
+        names |= named(read_plain(path), folder) if os.path.lexists(path) else set()
     return {re.sub(r"[^a-zA-Z0-9_-]", "_", name) for name in names}
-
-
-def settings_of(path: str) -> dict[str, Any]:
-    if not path.endswith(".toml"):
-        return registrations.plain(path)
-    try:
-        return codex_trust.parsed(plan.text_of(look(path)))
-    except TruecallError:
-        return {}
 
 
 def named(plain: dict[str, Any], folder: str) -> set[str]:

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
+from typing import Any
 
-from truecall_py.clients import module
-from truecall_py.clients.registration import quoted
+from truecall_py.clients import DEFAULT, NAMES, load_hook, load_part, load_registration
+from truecall_py.clients.payload import quote_word
+from truecall_py.clients.samples import CALL, TOOL
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.types import Correction
 from truecall_py.hook import main
@@ -16,16 +19,6 @@ from truecall_py.messages import failures
 from truecall_py.trust import pin
 from truecall_py.world import snapshots
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-TOOL, CALL, SAID = "truecall_doctor", "truecall-doctor", "The canary sang."
-FAILED = ("PostToolUseFailure", "postToolUseFailure")
-# By these the clients name the project; a client sets its own, and some set Claude Code's as well.
-FOLDERS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "COPILOT_PROJECT_DIR")
-TIME = "2026-01-01T00:00:00.000Z"
 UNTRUSTED = ("NOT CONFIRMED", "trusted")  # what is said where nobody trusts the contract file
 EFFECT, CONTRACT = "sang.txt", "truecall-doctor-canary"
 REFUTED = ("NOT DONE", CONTRACT)
@@ -71,51 +64,21 @@ def extended(command: str, path: str, state: str) -> str:
     starts = [at for at, word in enumerate(words) if word.endswith("/run.sh")]
     if not plain or not starts or any(letter in command for letter in "`\n\r#") or "$(" in command:
         return ""
-    return f"{command} --contracts {quoted(path)} --state {quoted(state)}"
+    return f"{command} --contracts {quote_word(path)} --state {quote_word(state)}"
 
 
 def environment(harness: str, folder: str, given: Mapping[str, str]) -> dict[str, str]:
     """What the client hands to a hook: its own environment, and the project's folder as it names it."""
-    name = module(harness).PROJECT_ENV
-    found = {key: value for key, value in given.items() if key not in FOLDERS}
-    return {**found, "CLAUDE_PROJECT_DIR": folder, name: folder} if name else found
+    every = {name: load_hook(name).PROJECT_ENV for name in NAMES}
+    found = {key: value for key, value in given.items() if key not in every.values()}
+    # A client sets its own variable, and some set that of the client whose hooks they copied as well.
+    return {**found, every[DEFAULT]: folder, every[harness]: folder} if every[harness] else found
 
 
 def payload(harness: str, event: str, folder: str) -> dict[str, Any]:
     """What the client tells of a call that ended. The session has no name, so that no session is marked as told."""
-    failed = event in FAILED
-    if harness == "opencode":
-        asks = {"tool": TOOL, "sessionID": "", "callID": CALL, "args": {}}
-        return {"cwd": folder, "input": asks, "output": {"title": TOOL, "metadata": {}, "output": SAID}}
-    if harness == "cline":
-        row = {"id": CALL, "name": TOOL, "input": {}, "output": {"query": "", "result": SAID, "success": True}}
-        return {"clineVersion": "", "hookName": "tool_result", "taskId": "", "workspaceRoots": [folder],
-                "workspaceInfo": {"rootPath": folder}, "tool_result": row}  # fmt: skip
-    if harness == "copilot-cli" and event[0] == "p":
-        told = {"error": SAID} if failed else {"toolResult": {"resultType": "success", "textResultForLlm": SAID}}
-        return {"sessionId": "", "timestamp": 0, "cwd": folder, "toolName": TOOL, "toolArgs": {}, **told}
-    plain: dict[str, Any] = {"session_id": "", "cwd": folder, "hook_event_name": event}
-    plain |= {"tool_name": TOOL, "tool_input": {}}
-    if harness == "copilot-cli":
-        told = {"error": SAID} if failed else {"tool_result": {"result_type": "success", "text_result_for_llm": SAID}}
-        return {**plain, "timestamp": TIME, **told}
-    plain["transcript_path"] = ""
-    answer: Any = {"llmContent": SAID, "returnDisplay": SAID}
-    if harness in ("claude-code", "codex"):
-        answer = SAID
-        plain |= {"permission_mode": "default", "tool_use_id": CALL}
-    if harness == "codex":
-        plain |= {"turn_id": CALL, "model": "none", "transcript_path": None}
-    if harness == "gemini-cli":
-        plain |= {"timestamp": TIME}
-    if harness == "qwen-code":
-        plain |= {"timestamp": TIME, "tool_use_id": CALL, "tool_call_id": CALL}
-    if event == before(harness):
-        return {**plain, "session_id": CALL}
-    if event == "PostToolBatch":
-        call = {"tool_name": TOOL, "tool_input": {}, "tool_use_id": CALL}
-        return {**plain, "tool_calls": [{**call, "tool_response": f"<tool_use_error>{SAID}</tool_use_error>"}]}
-    return {**plain, **({"error": SAID} if failed else {"tool_response": answer})}
+    made: dict[str, Any] = load_part(harness, "samples").build_self_test(event, folder)
+    return made
 
 
 def trouble(
@@ -128,10 +91,10 @@ def trouble(
     last = f": {said[-1][:200]}" if said else ""
     if code != 0:
         return f"the command ended with exit code {code}{last}"
-    if not out.strip() and event not in (*module(harness).HANDLED, *getattr(module(harness), "ONLY", ())):
+    if not out.strip() and event not in (*load_hook(harness).HANDLED, *getattr(load_hook(harness), "ONLY", ())):
         return ""  # it looks or notes, and says nothing
     if not out.strip():
-        return f"the command said nothing, which {module(harness).REGISTRATION.client} takes for: all is well{last}"
+        return f"the command said nothing, which {load_registration(harness).client} takes for: all is well{last}"
     try:
         answer = json.loads(out)
     except (ValueError, RecursionError):
@@ -143,7 +106,7 @@ def trouble(
     if text == failures.DIED:
         return "truecall's own program did not end well: the interpreter cannot run it"
     if not any(answer == rendered(harness, event, told, text, replace) for replace in (False, True)):
-        client = module(harness).REGISTRATION.client
+        client = load_registration(harness).client
         return f"the answer is not in the dialect of {client}: {json.dumps(answer)[:200]}"
     if not all(word in text for word in words):
         return f"the answer does not speak of the canary: {text[:200]!r}"
@@ -152,7 +115,7 @@ def trouble(
 
 def before(harness: str) -> str:
     """The event at which this client lets the hook look before a call, "" where it has none."""
-    return str(getattr(module(harness), "BEFORE", ""))
+    return str(getattr(load_hook(harness), "BEFORE", ""))
 
 
 def looked(state: str) -> bool:
@@ -169,8 +132,8 @@ def silent(code: int, out: bytes) -> str:
 
 def rendered(harness: str, event: str, told: dict[str, Any], text: str, replace: bool) -> Any:
     """A correction with these words as this version answers it to the canary."""
-    calls = main.calls(module(harness), told)
-    reply = module(harness).render(event, calls[0] if calls else None, Correction(text, replace), ())
+    calls = main.calls(load_hook(harness), told)
+    reply = load_hook(harness).render(event, calls[0] if calls else None, Correction(text, replace), ())
     return json.loads(reply.stdout)
 
 

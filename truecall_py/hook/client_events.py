@@ -49,9 +49,9 @@ def asked_about(recorder: Recorder) -> str:
     return next((each for each in asked if each not in waits), next(iter(asked), f"{turn} {min(mine)}"))
 
 
-def batch(state: str, payload: dict[str, Any]) -> Event | None:
-    """Notes one tick, as Claude Code's PostToolBatch tells it. The refusal of one of its calls with which the budget
-    was gone, where the policy ends the loop then; else None."""
+def batch(state: str, harness: str, payload: dict[str, Any]) -> Event | None:
+    """Notes one tick, as a PostToolBatch of this client tells it. The refusal of one of its calls with which the
+    budget was gone, where the policy ends the loop then; else None."""
     session, told = str(payload.get("session_id", "")), payload.get("tool_calls")
     rows = told if isinstance(told, list) else []
     calls = [str(each.get("tool_use_id", "")) for each in rows if isinstance(each, dict)]
@@ -62,7 +62,7 @@ def batch(state: str, payload: dict[str, Any]) -> Event | None:
         return None
     try:
         ledger = Ledger(state, create=False)
-        ledger.add(Event(session, name, BATCH, at, "claude-code", turn, data={"calls": calls[:MANY]}))
+        ledger.add(Event(session, name, BATCH, at, harness, turn, data={"calls": calls[:MANY]}))
         every = (each for call in calls[:MANY] for each in ledger.of(session, call))
         ends = next((each for each in every if each.data.get("ends")), None)
         if os.stat(path).st_mtime < at - IDLE:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def answer(options: Options, why: str, do: str = "", harness: ModuleType | None = None) -> Reply:
     """The answer where nothing could be judged: in the dialect of the harness that is known, else in the one
     that most understand."""
-    from truecall_py.clients import NAMES, module
+    from truecall_py.clients import DEFAULT, NAMES, load_hook
     from truecall_py.messages.failures import render_unjudged
 
     if options.stop is not None:
-        return at_stop(module(options.stop.harness), options.stop.event, options.stop.active, why)
-    harness = harness or module(options.harness if options.harness in NAMES else "claude-code")
+        return at_stop(load_hook(options.stop.harness), options.stop.event, options.stop.active, why)
+    harness = harness or load_hook(options.harness if options.harness in NAMES else DEFAULT)
     if options.active is not None and hasattr(harness, "hold"):
         return at_stop(harness, options.event, options.active, why)
     if options.event == getattr(harness, "BEFORE", "") and guarded_anyway(harness, options):

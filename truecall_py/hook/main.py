@@ -29,12 +29,12 @@ SEAL = "#truecall:end"  # the launcher takes nothing for an answer that does not
 LOOKING = frozenset(("read", "fetch", "agent"))
 
 
-def adapter(payload: dict[str, Any]) -> ModuleType:
-    """The harness module that reads and answers this payload: the sender's own shape counts, not what the
-    registration says. Raises PayloadError."""
-    from truecall_py.clients import module, recognise
+def adapter(payload: dict[str, Any], registered: str) -> ModuleType:
+    """The hook module of the client that sent this payload: its shape counts, not `registered`, the client that the
+    command line names and that is only asked first. Raises PayloadError."""
+    from truecall_py.clients import load_hook, recognise
 
-    return module(recognise(payload))
+    return load_hook(recognise(payload, registered))
 
 
 def calls(harness: ModuleType, payload: dict[str, Any]) -> tuple[ToolCall, ...]:
@@ -173,7 +173,7 @@ def noted(harness: ModuleType, event: str, payload: dict[str, Any], options: Opt
     if waits is not None:
         client_events.waiting(state, waits)
         return None
-    last = client_events.batch(state, payload)
+    last = client_events.batch(state, harness.NAME, payload)
     if last is None:
         return None
     from truecall_py.messages.corrections import render_loop_end_notice
@@ -264,7 +264,7 @@ def reply_to(options: Options, ends: float) -> Reply:
             raise PayloadError(f"the registered command is wrong: {options.wrong}")
         payload = decode(data)
         del data
-        harness = adapter(payload)
+        harness = adapter(payload, options.harness)
         path = payload.get("transcript_path")
         options.transcript = path if isinstance(path, str) and path else None
         notices = registration(options.harness, harness.NAME)

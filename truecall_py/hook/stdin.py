@@ -127,8 +127,8 @@ def registration(given: str, seen: str) -> tuple[str, ...]:
     for one that there is not."""
     if not given or given == seen:
         return ()
-    from truecall_py.clients import module
+    from truecall_py.clients import load_hook
     from truecall_py.messages.failures import render_client_mismatch
 
-    module(given)
+    load_hook(given)
     return (render_client_mismatch(given, seen),)

@@ -66,9 +66,9 @@ class Recorder:
         """Whether a gone budget ends the agent's loop: the policy says so, and the client can."""
         if self.policy.get("on_exhausted") != "stop":
             return False
-        from truecall_py.clients import module
+        from truecall_py.clients import load_hook
 
-        return getattr(module(self.call.harness), "ENDS_LOOP", False)
+        return getattr(load_hook(self.call.harness), "ENDS_LOOP", False)
 
     def take_complaint(self) -> tuple[str, ...]:
         """What to tell the person of a ledger that took nothing, once a session."""
@@ -249,10 +249,10 @@ class Recorder:
         name = self.call.call_id
         doubtful = [row for row in rows if row["state"] != VERIFIED]
         if doubtful and not self.private and self.needs_rejudging(doubtful):
-            from truecall_py.clients import module
+            from truecall_py.clients import load_hook
             from truecall_py.ledger.pending_calls import keep, mark, set_mark
 
-            if hasattr(module(self.call.harness), "stopping"):
+            if hasattr(load_hook(self.call.harness), "stopping"):
                 kept = keep(self.state, self.call, self.at, self.identity)
                 if kept and self.call.background and mark(self.state, self.call.session) is None:
                     set_mark(self.state, self.call.session, 0)

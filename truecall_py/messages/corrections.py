@@ -7,7 +7,7 @@ order apart from quoted data, and never asks an agent to hide anything.
 
 from __future__ import annotations
 
-from truecall_py.contracts.facts import text as text_of
+from truecall_py.clients.payload import text_of
 from truecall_py.contracts.matchers import shown
 from truecall_py.core.redaction import quoted, shortened
 from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, VERIFIED, Correction

@@ -145,7 +145,7 @@ def free_those_never_made(
     from truecall_py.operations.precedence import drop
 
     endless = [each for each in earlier.attempts if recorder.ledger.find(each.session, each.call, ENDED) is None]
-    told = fates(transcript, [each.call for each in endless], World(ends=moment.ends))
+    told = fates(recorder.call.harness, transcript, [each.call for each in endless], World(ends=moment.ends))
     drop(recorder.ledger, [each for each in endless if each.call in told and told[each.call].never], "transcript")
 
 

@@ -176,7 +176,10 @@ def told_of(
     transcript at `path` since it was looked at."""
     tasks: dict[str, int | None] = harness.finished(call) if hasattr(harness, "finished") else {}
     since = pending_calls.mark(state, call.session)
-    notified, upto = ({}, 0) if since is None else call_outcomes.notified(path, since, World(ends=ends))
+    notified: dict[str, Fate] = {}
+    upto = 0
+    if since is not None:
+        notified, upto = call_outcomes.notified(harness.NAME, path, since, World(ends=ends))
     made: list[Correction] = []
     if not tasks and not notified:
         if since is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import time
 
-from truecall_py.clients import module
+from truecall_py.clients import NAMES, load_hook
 from truecall_py.clients.payload import unanswered
 from truecall_py.core import paths
 from truecall_py.core.errors import PayloadError, TruecallError, Unverified
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-HARNESSES = ("claude-code", "codex")  # payloads of the others cannot be rebuilt from the ledger
 CUT = " bytes left out ...] "
 MANY = 6  # the most arguments that may be text or JSON
 
@@ -59,7 +58,8 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
 
 def rebuilt(call: Call, key: bytes) -> ToolCall:
     """The call without its answer, which is not stored. Raises Unverified if it may differ from the real one."""
-    if call.harness not in HARNESSES:
+    hook = load_hook(call.harness) if call.harness in NAMES else None
+    if not getattr(hook, "REBUILT", False):
         raise Unverified(f"calls of {call.harness} cannot be rebuilt from the ledger", "harness")
     for name, value in call.args.items():
         if MASK in str(value) or CUT in str(value):
@@ -71,7 +71,7 @@ def rebuilt(call: Call, key: bytes) -> ToolCall:
             "tool_name": call.tool, "tool_input": args, "tool_use_id": call.call, "turn_id": call.first.turn,
         }  # fmt: skip
         try:
-            found = module(call.harness).parse(payload)
+            found = load_hook(call.harness).parse(payload)
         except PayloadError:
             continue
         if found is not None and events.identity(found, key) == call.identity:

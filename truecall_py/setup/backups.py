@@ -6,17 +6,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from truecall_py.core.atomic_write import clear, write_whole
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.hashing import sha256
+from truecall_py.core.paths import read_bytes
 from truecall_py.core.record import record
-from truecall_py.trust.store import check, read_bytes
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from truecall_py.trust.store import check
 
 FOLDER = "installs"
 

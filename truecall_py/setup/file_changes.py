@@ -4,30 +4,14 @@ alone; a link stays one, a mode is kept, and a reader sees the old file or the n
 from __future__ import annotations
 
 import os
-import stat as modes
 
+from truecall_py.clients.settings_files import ChangeError, Seen, look
 from truecall_py.core.atomic_write import write_whole
-from truecall_py.core.errors import TruecallError
 from truecall_py.core.record import record
 from truecall_py.setup import backups
 from truecall_py.setup.backups import Record
-from truecall_py.trust.store import read_bytes
 
 UNTOUCHED = "; nothing was changed"
-
-
-class ChangeError(TruecallError):
-    """A file that cannot be changed as it must be; nothing was."""
-
-
-@record(frozen=True)
-class Seen:
-    """A file as it was found: `path` as it is named, `target` behind all links, `data` None where none is."""
-
-    path: str
-    target: str
-    data: bytes | None
-    mode: int = 0
 
 
 @record(frozen=True)
@@ -39,20 +23,6 @@ class Change:
     record: Record | None
     name: str
     mode: int = 0o666  # of a new file, before the person's umask
-
-
-def look(path: str) -> Seen:
-    """The file as it is. Raises ChangeError for one that cannot be read or must not be replaced."""
-    target = os.path.realpath(path)
-    try:
-        data = read_bytes(target)
-        about = os.stat(target)
-    except FileNotFoundError:
-        return Seen(path, target, None, 0)
-    except OSError as error:
-        what = f"it cannot be read: {error.strerror}"
-        raise ChangeError(what, path, "look at what it is and at its permissions") from None
-    return Seen(path, target, data, modes.S_IMODE(about.st_mode))
 
 
 def may(change: Change) -> None:

@@ -3,15 +3,13 @@ that the client would not read, where they would be written and never run."""
 
 from __future__ import annotations
 
-from truecall_py.clients.registration import BOM, COMMENTS, FLAT, Registration, by_hand, entry, words
-from truecall_py.core.record import record
-from truecall_py.setup import jsonc, settings_rules
-from truecall_py.setup.jsonc import Document, Node, SettingsError
-from truecall_py.setup.settings_rules import HANDS
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from truecall_py.clients import jsonc, settings_rules
+from truecall_py.clients.jsonc import Document, Node, SettingsError
+from truecall_py.clients.registration import BOM, COMMENTS, FLAT, Registration, by_hand, entry, words
+from truecall_py.clients.settings_rules import HANDS
+from truecall_py.core.record import record
 
 
 @record(frozen=True)

@@ -4,38 +4,36 @@ from __future__ import annotations
 
 import os
 import sys
+from types import ModuleType
 
 from truecall_py import clients
-from truecall_py.clients import registration
-from truecall_py.clients.codex import hook
+from truecall_py.clients import jsonc, registration
+from truecall_py.clients.jsonc import Document, SettingsError
 from truecall_py.clients.registration import FLAT, GROUPS, MARK, PLUGIN, SCRIPT, Registration
+from truecall_py.clients.settings_files import PROJECT, USER, ChangeError, Seen, look, place, repository, text_of
 from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.core.hashing import sha256
 from truecall_py.core.record import record
-from truecall_py.setup import backups, codex_trust, hook_entries, jsonc
-from truecall_py.setup import file_changes as changes
+from truecall_py.setup import backups, hook_entries
 from truecall_py.setup.backups import Record
-from truecall_py.setup.file_changes import Change, ChangeError, Seen
-from truecall_py.setup.jsonc import Document, SettingsError
+from truecall_py.setup.file_changes import Change
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import ModuleType
-
-USER, PROJECT = "user", "project"
 PROGRAM = 0o777  # the mode of a new file that is run
 
 
 @record(frozen=True)
 class Job:
-    """One harness in one scope. `path` is the file as it is named, `project` the folder the command runs in."""
+    """One client in one scope. `path` is the file as it is named, `project` the folder the command runs in."""
 
-    harness: str
     about: Registration
     scope: str
     project: str
     state: str
+
+    @property
+    def harness(self) -> str:
+        return self.about.name
 
     @property
     def path(self) -> str:
@@ -54,7 +52,7 @@ class Job:
         return place(self.about, PROJECT if self.scope == USER else USER, self.project)
 
     def fragment(self) -> str:
-        return registration.text(self.about, self.harness, self.command)
+        return registration.text(self.about, self.command)
 
 
 @record(frozen=True)
@@ -64,28 +62,6 @@ class Plan:
     changes: tuple[Change, ...]
     notes: tuple[str, ...] = ()
     forget: tuple[str, ...] = ()  # names of records that are of no more use
-
-
-def registered() -> dict[str, ModuleType]:
-    """Every harness module that has a registration, by the harness's name."""
-    modules = [clients.module(name) for name in sorted(clients.NAMES)]
-    return {module.NAME: module for module in modules if hasattr(module, "REGISTRATION")}
-
-
-def place(about: Registration, scope: str, project: str) -> str:
-    """The file that a client reads in a scope."""
-    if scope == PROJECT:
-        return os.path.join(project, about.project)
-    variable, below, home = about.home
-    given = os.environ.get(variable, "")
-    if given:
-        return os.path.join(os.path.abspath(given), below, about.user)
-    if about.here and variable in os.environ:  # set and empty, which the client takes for the current folder
-        raise UsageError(f"{variable} is set and empty", do=f"unset {variable}, or give it a folder")
-    own = os.environ.get("HOME") if "HOME" in os.environ else os.path.expanduser("~")
-    if not own or not own.startswith("/"):
-        raise UsageError("there is no home folder to write to", do="set HOME to an absolute path")
-    return os.path.join(os.path.normpath(own), home, about.user)
 
 
 def ready(job: Job) -> None:
@@ -98,13 +74,6 @@ def ready(job: Job) -> None:
     if not os.access(paths.launcher(), os.X_OK):
         what = "the launcher cannot be run, and a client would take that for an empty answer"
         raise UsageError(what, paths.launcher(), f"chmod +x {paths.launcher()}, or install truecall again")
-
-
-def text_of(seen: Seen) -> str:
-    try:
-        return (seen.data or b"").decode()
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"it is not UTF-8: byte {error.start}", 0, "save it as UTF-8") from None
 
 
 def refused(error: SettingsError, seen: Seen, fragment: str) -> ChangeError:
@@ -127,7 +96,7 @@ def idle(change: Change) -> bool:
 def install(job: Job) -> Plan:
     """What registers truecall. Raises TruecallError."""
     ready(job)
-    seen = changes.look(job.path)
+    seen = look(job.path)
     try:
         change = program(job, seen) if job.about.form in (SCRIPT, PLUGIN) else merged(job, seen)
     except SettingsError as error:
@@ -135,17 +104,17 @@ def install(job: Job) -> Plan:
     notes = notes_on(job, change)
     both = registers(job, job.other)
     back = f"take it back there with `truecall uninstall {job.harness} --{PROJECT if job.scope == USER else USER}`"
-    if job.harness == hook.NAME:
-        if both:
-            what = f"truecall is registered in {job.other} already, and Codex would run both"
-            raise ChangeError(what, seen.path, f"{back}, or leave it at that")
-        trust, remarks = trusted(job, change)
-        notes += remarks
-        # Trust first: without it Codex skips the hook in silence.
-        return Plan(tuple(each for each in (trust, change) if not idle(each)), tuple(notes))
+    if both and job.about.one_scope:
+        what = f"truecall is registered in {job.other} already, and {job.about.client} would run both"
+        raise ChangeError(what, seen.path, f"{back}, or leave it at that")
     if both and job.about.twice:
         notes.append(f"it is registered in {job.other}, too, so each call is judged twice: {back}")
-    return Plan(() if idle(change) else (change,), tuple(notes))
+    changes = [change]
+    if (trust := clients.find_part(job.harness, "trust")) is not None:
+        granted, remarks = trusted(job, change, trust)
+        notes += remarks
+        changes.insert(0, granted)  # trust first: without it the client skips the hook in silence
+    return Plan(tuple(each for each in changes if not idle(each)), tuple(notes))
 
 
 def notes_on(job: Job, change: Change) -> list[str]:
@@ -165,20 +134,11 @@ def notes_on(job: Job, change: Change) -> list[str]:
     return notes
 
 
-def repository(folder: str) -> str:
-    """The git work tree that a folder is in, or ""."""
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        if folder == os.path.dirname(folder):
-            return ""
-        folder = os.path.dirname(folder)
-    return folder
-
-
 def registers(job: Job, path: str) -> bool:
     """Whether a file registers truecall, as far as it can be read."""
     try:
-        seen = changes.look(path)
-        if seen.target == changes.look(job.path).target or seen.data is None:
+        seen = look(path)
+        if seen.target == look(job.path).target or seen.data is None:
             return False
         text = text_of(seen)
         if job.about.form in (SCRIPT, PLUGIN):
@@ -263,58 +223,49 @@ def left_of(text: str) -> bytes | None:
     return "".join(kept).encode() if any(line.strip() and not line.startswith("#!") for line in kept) else None
 
 
-# -- Codex -----------------------------------------------------------------------------------------------
+# -- a client that must trust the hook -------------------------------------------------------------------
 
 
-def config(job: Job) -> tuple[Seen, str, str]:
-    """(The person's config.toml, the name of our record of it, hooks.json as Codex names it)."""
-    seen = changes.look(os.path.join(os.path.dirname(place(job.about, USER, job.project)), "config.toml"))
-    return seen, f"{seen.target}\n{job.path}", codex_trust.canonical(job.path)
+def trust_file(job: Job, trust: ModuleType) -> tuple[Seen, str, str]:
+    """(the person's file with the client's trust, the name of our record of it, the hooks file as it is named in
+    there)."""
+    seen = look(os.path.join(os.path.dirname(place(job.about, USER, job.project)), trust.FILE))
+    return seen, f"{seen.target}\n{job.path}", trust.name_hooks_file(job.path)
 
 
 def document(data: bytes | None) -> Document | None:
     return None if data is None else Document(data.decode())
 
 
-def trusted(job: Job, change: Change) -> tuple[Change, list[str]]:
-    """config.toml with the trust that the hook of a hooks.json needs, and what the person must do besides.
-    Raises ChangeError."""
-    seen, name, path = config(job)
-    beside = changes.look(os.path.join(os.path.dirname(job.path), "config.toml"))
-    for each in (beside, seen):
-        try:
-            plain = codex_trust.parsed(text_of(each))
-            events = codex_trust.second(plain) if each is beside else []
-            if events:
-                what = f"it registers hooks itself ({', '.join(events)}), and Codex would run both with a warning"
-                raise SettingsError(what, -1, "move these hooks into hooks.json, and run this again; or add there")
-            if each is seen:
-                before, after = document(change.seen.data), document(change.data)
-                text, piece = codex_trust.settled(text_of(seen), path, before, after)
-        except SettingsError as error:
-            raise refused(error, each, codex_trust.toml(job.about, job.command) if each is beside else "") from None
+def trusted(job: Job, change: Change, trust: ModuleType) -> tuple[Change, list[str]]:
+    """The file with the trust that our hook needs, and what the person must do besides. Raises ChangeError."""
+    seen, name, path = trust_file(job, trust)
+    beside = look(os.path.join(os.path.dirname(job.path), trust.FILE))
+    try:
+        trust.refuse_second(text_of(beside))
+    except SettingsError as error:
+        raise refused(error, beside, trust.paste(job.about, job.command)) from None
+    try:
+        text, piece = trust.grant(text_of(seen), path, document(change.seen.data), document(change.data))
+        remarks = trust.remarks(text_of(seen), path, job.scope == PROJECT, job.project)
+    except SettingsError as error:
+        raise refused(error, seen, "") from None
     old = backups.load(job.state, name)
     base = old.before if old is not None else seen.data
-    pieces = codex_trust.again(old.pieces, text) if old is not None and not piece else (piece,)
+    pieces = trust.refresh(old.pieces, text) if old is not None and not piece else (piece,)
     new = Record(name, base, (sha256(text.encode()),), pieces, (), old.folders if old is not None else ())
-    return Change(seen, text.encode(), new, name), codex_trust.remarks(plain, path, job.scope == PROJECT, job.project)
+    return Change(seen, text.encode(), new, name), remarks
 
 
-def distrusted(job: Job, change: Change) -> Change:
-    """config.toml without our trust. Raises ChangeError."""
-    seen, name, path = config(job)
+def distrusted(job: Job, change: Change, trust: ModuleType) -> Change:
+    """The file without the client's trust in our hook. Raises ChangeError."""
+    seen, name, path = trust_file(job, trust)
     if seen.data is None:
         return Change(seen, None, None, name)
     old = backups.load(job.state, name)
+    pieces = old.pieces if old is not None else ()
     try:
-        text = text_of(seen)
-        known = codex_trust.named(old.pieces if old is not None else ())
-        left, _ = codex_trust.settled(text, path, document(change.seen.data), document(change.data), known)
-        exact = text
-        for piece in old.pieces if old is not None else ():
-            exact = exact.replace(piece, "") if piece and exact.count(piece) == 1 else left
-        if exact != left and codex_trust.parsed(exact) == codex_trust.parsed(left):
-            left = exact
+        left = trust.revoke(text_of(seen), path, document(change.seen.data), document(change.data), pieces)
     except SettingsError as error:
         raise refused(error, seen, "") from None
     ours = old is not None and not left.strip() and (old.before is None or bool(old.before.strip()))
@@ -326,7 +277,7 @@ def distrusted(job: Job, change: Change) -> Change:
 
 def uninstall(job: Job) -> Plan:
     """What takes truecall out again. Raises TruecallError."""
-    seen = changes.look(job.path)
+    seen = look(job.path)
     old = backups.load(job.state, seen.target)
     notes = []
     try:
@@ -345,6 +296,7 @@ def uninstall(job: Job) -> Plan:
     except SettingsError as error:
         raise refused(error, seen, "") from None
     change = Change(seen, left, None, seen.target)
-    found = [change, distrusted(job, change)] if job.harness == hook.NAME else [change]
+    trust = clients.find_part(job.harness, "trust")
+    found = [change] if trust is None else [change, distrusted(job, change, trust)]
     done = tuple(each.name for each in found if idle(each))
     return Plan(tuple(each for each in found if not idle(each)), tuple(notes), done)

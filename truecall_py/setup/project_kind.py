@@ -6,22 +6,13 @@ from __future__ import annotations
 import os
 import shutil
 
-from truecall_py.setup import plan
-from truecall_py.setup.plan import USER
+from truecall_py.clients import NAMES, load_part, load_registration
+from truecall_py.clients.settings_files import USER, place, repository
 
 SCHEMA = "truecall.schema.json"
 PACKS = ("files", "shell", "gates", "mcp", "self")
 # Packs for a kind of project.
 FITTING = {"git": "git", "Python": "python", "Node": "node"}
-PROGRAMS = {
-    "claude-code": "claude", "cline": "cline", "codex": "codex", "copilot-cli": "copilot", "gemini-cli": "gemini",
-    "opencode": "opencode", "qwen-code": "qwen",
-}  # fmt: skip
-MARKS = {
-    "claude-code": (".claude", "CLAUDE.md"), "cline": (".clinerules",), "codex": (".codex",),
-    "copilot-cli": (".github/hooks", ".github/copilot-instructions.md"), "gemini-cli": (".gemini", "GEMINI.md"),
-    "opencode": (".opencode", "opencode.json", "opencode.jsonc"), "qwen-code": (".qwen", "QWEN.md"),
-}  # fmt: skip
 KINDS = {
     "Docker": ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml", "Dockerfile"),
     "Python": ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "tox.ini"),
@@ -89,18 +80,18 @@ def kinds(folder: str) -> list[str]:
     for kind, names in KINDS.items():
         if any(os.path.lexists(os.path.join(folder, name)) for name in names):
             found.append(kind)
-    return found + [GIT] * bool(plan.repository(folder))
+    return found + [GIT] * bool(repository(folder))
 
 
 def clients(folder: str) -> dict[str, str]:
-    """The harnesses that are here, and by what they are known."""
+    """The clients that are here, and by what they are known."""
     found = {}
-    for name, module in plan.registered().items():
-        about = module.REGISTRATION
-        own = plan.place(about, USER, folder).removesuffix(about.user).rstrip("/")
-        program = shutil.which(PROGRAMS[name])
-        mark = next((mark for mark in MARKS[name] if os.path.lexists(os.path.join(folder, mark))), "")
-        why = program or (own if os.path.isdir(own) else "") or mark
+    for name in sorted(NAMES):
+        about, program = load_registration(name), load_part(name, "program").PROGRAM
+        own = place(about, USER, folder).removesuffix(about.user).rstrip("/")
+        path = shutil.which(program.executable)
+        mark = next((mark for mark in program.marks if os.path.lexists(os.path.join(folder, mark))), "")
+        why = path or (own if os.path.isdir(own) else "") or mark
         if why:
             found[name] = why
     return found

@@ -103,7 +103,9 @@ class Gate(Judge):
         endless = [each for each in open_calls.endless(self.mine) if each.id in self.turn or each.id > floor]
         if not endless:
             return []
-        told = call_outcomes.fates(self.stop.transcript, [each.call for each in endless], World(ends=self.ends))
+        told = call_outcomes.fates(
+            self.stop.harness, self.stop.transcript, [each.call for each in endless], World(ends=self.ends)
+        )
         lost, ended = [], False
         for event in endless:
             fate = told.get(event.call)
@@ -179,7 +181,7 @@ class Gate(Judge):
 
     def notified(self) -> dict[str, Fate]:
         """How work in the background ended, as far as the transcript says."""
-        return call_outcomes.notified(self.stop.transcript, 1, World(ends=self.ends))[0]
+        return call_outcomes.notified(self.stop.harness, self.stop.transcript, 1, World(ends=self.ends))[0]
 
     def over(self, event: Event) -> bool:
         """Whether a background task has ended, as far as the stop tells."""

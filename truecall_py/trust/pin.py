@@ -16,6 +16,7 @@ from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import ContractError, TrustError
 from truecall_py.core.fast_json import dumps
 from truecall_py.core.hashing import sha256
+from truecall_py.core.paths import read_bytes
 from truecall_py.core.record import record
 from truecall_py.core.types import Problem
 from truecall_py.core.version import __version__
@@ -32,7 +33,6 @@ from truecall_py.trust.store import (
     enforced,
     folder_of,
     pins,
-    read_bytes,
     read_pin,
 )
 

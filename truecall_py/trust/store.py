@@ -16,6 +16,7 @@ from truecall_py.core import paths
 from truecall_py.core.errors import TrustError
 from truecall_py.core.fast_json import loads
 from truecall_py.core.glob import fits
+from truecall_py.core.paths import read_bytes
 from truecall_py.core.record import record
 from truecall_py.core.version import __version__
 
@@ -31,7 +32,7 @@ FOLDER = "contracts"
 FORMAT = 2  # of the compiled contracts in a pin; raised whenever the compiler's output changes
 GUARDS = "guards"  # a file in the state folder: while it is there, some trusted contract may refuse calls
 SUFFIX = ".pin"
-LARGEST, LARGEST_CODE = 32 << 20, 256 << 20  # bytes of a contract file or pin, and of a file of code
+LARGEST_CODE = 256 << 20  # bytes of a file of code
 GONE = (2, 20)  # ENOENT and ENOTDIR: nothing is there
 LOST = "was trusted, but"
 DAMAGED, AGAIN = f"{LOST} the pin is damaged", "run: truecall trust"
@@ -160,25 +161,6 @@ def pins(folder: str) -> list[str]:
         raise TrustError(f"may have pins, which cannot be read: {error.strerror}", folder, AGAIN) from None
     numbers = [number for number in numbers if number.isascii() and number.isdigit()]
     return [number + SUFFIX for number in sorted(numbers, key=int, reverse=True)]
-
-
-def read_bytes(path: str, limit: int = LARGEST) -> bytes:
-    """The bytes of a regular file, never through a FIFO or device. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        found = os.fstat(descriptor)
-        if not modes.S_ISREG(found.st_mode):
-            raise OSError(22, "it is not a regular file", path)
-        if found.st_size > limit:
-            raise OSError(27, f"it is larger than {limit >> 20} MB", path)
-        pieces = []
-        size = 0
-        while size <= limit and (piece := os.read(descriptor, 1 << 20)):
-            pieces.append(piece)
-            size += len(piece)
-        return b"".join(pieces)
-    finally:
-        os.close(descriptor)
 
 
 class Pin:

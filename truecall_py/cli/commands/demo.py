@@ -17,6 +17,7 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.text import Text
 
+from truecall_py.clients import DEFAULT, load_hook, load_part
 from truecall_py.core import paths
 from truecall_py.trust.pin import compile_file, trust
 
@@ -49,13 +50,11 @@ ARGS = {"name": "release", "text": "Ship version 2 on Friday."}
 
 
 def payload(folder: str, answer: str, number: int) -> dict[str, Any]:
-    """The payload that Claude Code sends after this call (captured from 2.1.197)."""
+    """The payload that the client sends after this call."""
     return {
-        "session_id": "00000000-0000-4000-8000-000000000001",
+        **load_part(DEFAULT, "samples").EXAMPLE,
         "transcript_path": os.path.join(folder, "session.jsonl"),
         "cwd": folder,
-        "permission_mode": "default",
-        "hook_event_name": "PostToolUse",
         "tool_name": "mcp__notes__save_note",
         "tool_input": ARGS,
         "tool_response": [{"type": "text", "text": answer}],
@@ -71,8 +70,9 @@ def call_tool(folder: str) -> str:
 
 def hook(folder: str, answer: str, number: int) -> tuple[dict[str, Any] | None, float]:
     """The hook's answer, from the command that a client registers, and its time in milliseconds."""
-    env = {**os.environ, "CLAUDE_PROJECT_DIR": folder, "TRUECALL_PYTHON": sys.executable}
-    argv = ["/bin/sh", paths.launcher(), "claude-code", "PostToolUse", "--state", os.path.join(folder, ".state")]
+    client = load_hook(DEFAULT)
+    env = {**os.environ, client.PROJECT_ENV: folder, "TRUECALL_PYTHON": sys.executable}
+    argv = ["/bin/sh", paths.launcher(), DEFAULT, client.HANDLED[0], "--state", os.path.join(folder, ".state")]
     began = time.monotonic()
     done = subprocess.run(  # noqa: S603 - our own launcher, found beside the package
         argv, cwd=folder, env=env, input=json.dumps(payload(folder, answer, number)), capture_output=True, text=True,

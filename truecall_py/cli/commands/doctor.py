@@ -15,38 +15,39 @@ import time
 
 import click
 
+from truecall_py.cli.commands.install import HARNESSES, name_clients
 from truecall_py.cli.commands.lint import NEARLY
-from truecall_py.clients.registration import quoted
+from truecall_py.clients import load_hook
+from truecall_py.clients.handlers import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler, mending
+from truecall_py.clients.payload import quote_word
 from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.redaction import harmless
 from truecall_py.core.timestamps import local
 from truecall_py.doctor import activity, contracts, environment, registration_faults, registrations, self_test
 from truecall_py.doctor.environment import Surroundings
-from truecall_py.doctor.registrations import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler
 from truecall_py.hook import pause
 from truecall_py.reporting.text import width
-from truecall_py.setup import plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-HARNESSES = plan.registered()
 PATIENCE = 30.0  # seconds for one canary, where the client's own time-out is not less
 SLOW = 5.0
 
 
 @click.command()
-@click.argument("harness", metavar="[HARNESS]", required=False, type=click.Choice(list(HARNESSES)))
+@click.argument("harness", metavar="[HARNESS]", required=False, type=click.Choice(HARNESSES))
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="How the findings are written.")  # fmt: skip
 @click.option("--state", metavar="DIR", help="The folder of the trust store, if not the one that is registered.")
+@name_clients
 def doctor(harness: str | None, form: str, state: str | None) -> None:
     """Proves that the hook works, and says what would keep it from that.
 
-    HARNESS is claude-code, cline, codex, copilot-cli, gemini-cli, opencode or qwen-code; all of them if left
+    HARNESS is CLIENTS; all of them if left
     out. doctor runs every command that is registered for a session in the current folder, with a call that no
     agent made, and checks its answer. Then it tries each with a broken contract and with one that holds. It
     changes nothing.
@@ -54,7 +55,7 @@ def doctor(harness: str | None, form: str, state: str | None) -> None:
     Ends with 0 where all is well (warnings are allowed), 1 where something is broken or nothing is registered,
     2 for wrong usage.
     """
-    names = [harness] if harness else list(HARNESSES)
+    names = [harness] if harness else HARNESSES
     findings = list(diagnosed(names, harness is None, state))
     if form == "json":
         click.echo(registration_faults.as_json(findings))
@@ -66,7 +67,7 @@ def doctor(harness: str | None, form: str, state: str | None) -> None:
 
 def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Finding]:
     folder = os.getcwd()
-    found = registrations.taken(names, folder, paths.state())
+    found = registrations.taken(names, folder)
     yield from registration_faults.absent(names, found, every, folder)
     yield from registration_faults.drafts(names, folder)
     for name in names:
@@ -81,7 +82,6 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
                 yield (answer := proven(handler, around))
                 if answer.level in (OK, WARNING) and not around.withheld and once(handler, asked):
                     yield judged(handler, around)
-    yield from registration_faults.across(found, folder)
     states = list(dict.fromkeys(state_of(handler) for handler in found.handlers))
     used = os.path.abspath(state) if state else (states or [paths.state()])[0]
     for other in states:
@@ -93,7 +93,7 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
         what = f"the registered commands look for trust in {used}, and `truecall trust` here writes to {here}"
         yield Finding(WARNING, "contracts", what, used, f"truecall trust --state '{used}'")
     yield from contracts.found(folder, used, NEARLY)
-    clients = {each.harness: hasattr(HARNESSES[each.harness], "BEFORE") for each in found.handlers}
+    clients = {each.harness: hasattr(load_hook(each.harness), "BEFORE") for each in found.handlers}
     yield from contracts.unguarded(folder, used, clients)
     yield from activity.found(dict.fromkeys(handler.harness for handler in found.handlers), folder, used)
 
@@ -107,14 +107,15 @@ def switched_off(name: str, handlers: Iterable[Handler]) -> Iterator[tuple[str, 
     for state in dict.fromkeys(state_of(each) for each in handlers if each.harness == name):
         ends = pause.until(state, time.time())
         if ends is not None:
-            more = "" if state == paths.state() else f" --state {quoted(state)}"
+            more = "" if state == paths.state() else f" --state {quote_word(state)}"
             what = f"truecall is switched off until {local(ends)}: no call is judged, and nothing can be proven"
             yield state, Finding(ERROR, name, what, pause.path(state), f"truecall on{more}, then truecall doctor")
 
 
 def once(handler: Handler, asked: set[str]) -> bool:
     """Whether the engine behind this command is still to be proven, which one event after success is enough for."""
-    successes = [event for event in HARNESSES[handler.harness].HANDLED if event not in self_test.FAILED]
+    hook = load_hook(handler.harness)
+    successes = [event for event in hook.HANDLED if event not in getattr(hook, "FAILED", ())]
     before = handler.event == self_test.before(handler.harness)
     line = " ".join(word for word in [handler.root, handler.python, *handler.words]
                     if word != handler.event or before)  # fmt: skip
@@ -131,13 +132,13 @@ def once(handler: Handler, asked: set[str]) -> bool:
 def proven(handler: Handler, around: Surroundings) -> Finding:
     """Runs one registered command as its client does, with the canary, and looks at the answer."""
     name, event = handler.harness, handler.event
-    if event not in (*HARNESSES[name].HANDLED, *HARNESSES[name].REGISTRATION.events):
+    if event not in (*load_hook(name).HANDLED, *handler.about.events):
         return Finding(WARNING, name, f"{event} is an event that truecall does not judge", handler.where,
-                       registration_faults.mending(handler))  # fmt: skip
+                       mending(handler))  # fmt: skip
     if why := registrations.unproven(handler, os.getcwd()):
         what = f"{event} was not proven: a project's file holds the command, and {why}"
         return Finding(
-            WARNING, name, what, handler.where, f"look at it, then: {registration_faults.mending(handler)}"
+            WARNING, name, what, handler.where, f"look at it, then: {mending(handler)}"
         )
     if around.withheld:
         what = f"{event} was not proven: what a project's file has loaded into every hook is not run here"
@@ -152,22 +153,23 @@ def proven(handler: Handler, around: Surroundings) -> Finding:
             code, out, err = asked_of(handler, handler.run, told, folder, around)
         except subprocess.TimeoutExpired as late:
             why = f"no answer to the canary of {event} within {late.timeout:g} s: the client goes on in silence"
-            return Finding(ERROR, name, why, handler.where, registration_faults.mending(handler))
+            return Finding(ERROR, name, why, handler.where, mending(handler))
         except (OSError, ValueError) as error:
             why = f"no shell could be started with the command: {error}"
-            return Finding(ERROR, name, why, handler.where, registration_faults.mending(handler))
+            return Finding(ERROR, name, why, handler.where, mending(handler))
         took = time.monotonic() - began
     wrong = self_test.trouble(name, event, told, code, out, err)
     if wrong:
-        do = registration_faults.mending(handler)
+        do = mending(handler)
         if handler.option("--contracts") and not out:
             what = f"the canary of {event} cannot prove a command that names its own --contracts"
             return Finding(WARNING, name, what, handler.where, do)
-        through = f" (through {environment.PREFIX}={around.prefix})" if around.prefix else ""
+        _, setting = around.wrap(handler.run)
+        through = f" (through {setting})" if setting else ""
         return Finding(ERROR, name, f"{event}: {wrong}{through}", handler.where, do)
     if took > SLOW:
         return Finding(WARNING, name, f"{event} answered the canary, but only after {took:.1f} s", handler.where)
-    client = HARNESSES[name].REGISTRATION.client
+    client = handler.about.client
     return Finding(OK, name, f"{event} answered the canary in {took * 1000:.0f} ms, as {client} reads it")
 
 
@@ -175,7 +177,7 @@ def judged(handler: Handler, around: Surroundings) -> Finding:
     """Runs the line of ours with a trusted contract that the canary breaks, then with what keeps it: whether the
     engine and a check work, and the answer is right. At the event before a call: whether it looks."""
     name, event = handler.harness, handler.event
-    then = registration_faults.mending(handler)
+    then = mending(handler)
     do = f"install truecall's package again (a part of it may be missing), then: {then}"
     with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as made:
         folder = os.path.realpath(made)
@@ -208,7 +210,7 @@ def looked(handler: Handler, kept: bool, answer: tuple[int, bytes, bytes]) -> Fi
     wrong = self_test.silent(answer[0], answer[1]) or ("" if kept else "what it saw was not kept")
     if wrong:
         what = f"{handler.event}: {wrong}, so what changed in a call cannot be told"
-        return Finding(ERROR, handler.harness, what, handler.where, registration_faults.mending(handler))
+        return Finding(ERROR, handler.harness, what, handler.where, mending(handler))
     return Finding(OK, handler.harness, f"{handler.event} looked before the canary, and kept what it saw")
 
 
@@ -218,10 +220,10 @@ def asked_of(
     """(exit code, output, errors) of a line of this handler, started as its client would. Raises TimeoutExpired,
     OSError, ValueError."""
     env = self_test.environment(handler.harness, folder, around.env)
-    if handler.scope == PLUGIN_SCOPE:
-        env["CLAUDE_PLUGIN_ROOT"] = handler.root
+    if handler.scope == PLUGIN_SCOPE and handler.about.plugin is not None:
+        env[handler.about.plugin.root] = handler.root
     data = json.dumps(told).encode()
-    return played(environment.line(line, around.prefix), folder, env, data, patience(handler))
+    return played(around.wrap(line)[0], folder, env, data, patience(handler))
 
 
 def patience(handler: Handler) -> float:

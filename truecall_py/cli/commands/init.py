@@ -25,7 +25,7 @@ from truecall_py.trust.store import TRUSTED, check, source
 @click.option("--observe", is_flag=True, help="Begin in observe mode: you are told, the agent is not.")
 @click.option("--yes", is_flag=True, help="Do not ask (needed where there is no terminal).")
 @click.option("--person", is_flag=True, help="A person is there, although an agent's environment is set.")
-@click.option("--harness", "names", metavar="NAME", multiple=True, type=click.Choice(list(HARNESSES)),
+@click.option("--harness", "names", metavar="NAME", multiple=True, type=click.Choice(HARNESSES),
               help="Register with this client, not with those that are found; may be repeated.")  # fmt: skip
 @click.option("--state", metavar="DIR", help="The folder of the trust store; the registered command names it.")
 def init(observe: bool, yes: bool, person: bool, names: tuple[str, ...], state: str | None) -> int:

@@ -6,17 +6,25 @@ import os
 
 import click
 
+from truecall_py.clients import NAMES, load_registration
+from truecall_py.clients.settings_files import PROJECT, USER
 from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.setup import backups, file_changes
 from truecall_py.setup import plan as installs
-from truecall_py.setup.plan import PROJECT, USER, Job, Plan
+from truecall_py.setup.plan import Job, Plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HARNESSES = installs.registered()
+HARNESSES = sorted(NAMES)
+
+def name_clients(command: Callable[..., object]) -> Callable[..., object]:
+    """The same function, with the names of all clients in its help in the place of CLIENTS."""
+    names = f"{', '.join(HARNESSES[:-1])} or {HARNESSES[-1]}"
+    command.__doc__ = (command.__doc__ or "").replace("CLIENTS", names)
+    return command
 
 
 def job(harness: str, user: bool, project: bool, state: str | None) -> Job:
@@ -24,8 +32,7 @@ def job(harness: str, user: bool, project: bool, state: str | None) -> Job:
     if user and project:
         raise UsageError("--user and --project are two places", do="say one of them")
     folder = os.path.abspath(state) if state else paths.state()
-    about = HARNESSES[harness].REGISTRATION
-    return Job(harness, about, PROJECT if project else USER, os.getcwd(), folder)
+    return Job(load_registration(harness), PROJECT if project else USER, os.getcwd(), folder)
 
 
 def carried_out(what: Job, plan_of: Callable[[Job], Plan], dry: bool) -> tuple[Plan, list[str]]:
@@ -44,15 +51,16 @@ def carried_out(what: Job, plan_of: Callable[[Job], Plan], dry: bool) -> tuple[P
 
 
 @click.command()
-@click.argument("harness", metavar="HARNESS", type=click.Choice(list(HARNESSES)))
+@click.argument("harness", metavar="HARNESS", type=click.Choice(HARNESSES))
 @click.option("--user", is_flag=True, help="For all of your projects, in your own settings (the default).")
 @click.option("--project", is_flag=True, help="For sessions started in the current folder only.")
 @click.option("--dry-run", is_flag=True, help="Show what would change as a diff, and change nothing.")
 @click.option("--state", metavar="DIR", help="The folder of the trust store; the registered command names it.")
+@name_clients
 def install(harness: str, user: bool, project: bool, dry_run: bool, state: str | None) -> None:
     """Registers truecall's hook with a client.
 
-    HARNESS is claude-code, cline, codex, copilot-cli, gemini-cli, opencode or qwen-code. Everything in
+    HARNESS is CLIENTS. Everything in
     the settings stays, byte for byte. If the client could not read the file, or truecall cannot merge into it,
     nothing changes, and the text to paste is printed. truecall keeps a backup. `truecall uninstall` undoes the
     registration.

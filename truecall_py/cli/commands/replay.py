@@ -16,9 +16,9 @@ import click
 from truecall_py.cli import payload_files
 from truecall_py.cli.output import replay as replay_report
 from truecall_py.cli.output.replay import Look, Page, Plain, Sums
-from truecall_py.clients import transcripts
 from truecall_py.clients.transcripts import Lines, Made
 from truecall_py.core.errors import UsageError
+from truecall_py.replay import transcripts
 from truecall_py.replay.claims import Claims
 from truecall_py.replay.judge import judge_past_call
 from truecall_py.replay.process_pool import TICK, Done, Pool

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from truecall_py.clients import NAMES, load_part, unsupported
 from truecall_py.contracts.matchers import describe
 from truecall_py.contracts.model import COMBINATORS, FILE_NAME
 from truecall_py.core import paths as places
@@ -24,9 +25,9 @@ from truecall_py.trust.store import UNTRUSTED, check, folder_of, pins, read_pin,
 
 # Variables that clients set for the commands of their agents.
 AGENT_MARKS = (
-    "CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "GEMINI_SESSION_ID",
-    "QWEN_CODE_SESSION_ID", "COPILOT_CLI", "CURSOR_AGENT", "OPENCODE",
-)  # fmt: skip
+    *(name for client in NAMES for name in load_part(client, "program").PROGRAM.agent_variables),
+    *unsupported.AGENT_VARIABLES,
+)
 
 PERSON = click.option(
     "--person", is_flag=True, help="Confirm that a human runs this, although the environment looks like an agent's."

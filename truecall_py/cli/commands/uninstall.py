@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import click
 
-from truecall_py.cli.commands.install import HARNESSES, carried_out, job
+from truecall_py.cli.commands.install import HARNESSES, carried_out, job, name_clients
 from truecall_py.setup import plan as installs
 
 
 @click.command()
-@click.argument("harness", metavar="HARNESS", type=click.Choice(list(HARNESSES)))
+@click.argument("harness", metavar="HARNESS", type=click.Choice(HARNESSES))
 @click.option("--user", is_flag=True, help="From your own settings (the default).")
 @click.option("--project", is_flag=True, help="From the current folder.")
 @click.option("--dry-run", is_flag=True, help="Show what would change as a diff, and change nothing.")
 @click.option("--state", metavar="DIR", help="The folder that `install` kept its records in.")
+@name_clients
 def uninstall(harness: str, user: bool, project: bool, dry_run: bool, state: str | None) -> None:
     """Takes truecall's hook out of a client's settings.
 
-    HARNESS is claude-code, cline, codex, copilot-cli, gemini-cli, opencode or qwen-code. Settings that nobody
+    HARNESS is CLIENTS. Settings that nobody
     changed since are as they were before, to the byte; from others only what is truecall's is taken out,
     whichever version wrote it.
     """

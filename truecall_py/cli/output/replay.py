@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from truecall_py import clients
 from truecall_py.cli.output.tables import table
 from truecall_py.clients.transcripts import Lines, Made
 from truecall_py.core.record import record
@@ -145,7 +146,9 @@ class Page:
 
     def end(self, lines: Lines, sums: Sums) -> Iterator[bytes]:
         if not lines.harness and lines.number:
-            yield from self.lines("  not a transcript of Claude Code or Codex")
+            readable = (each for each in clients.NAMES if clients.find_part(each, "transcript") is not None)
+            names = " or ".join(clients.load_registration(each).client for each in readable)
+            yield from self.lines(f"  not a transcript of {names}")
             return
         total = sums.total
         for number, why in lines.places:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from truecall_py.clients import payload as content
 from truecall_py.clients.payload import absolute, folder_of, read, unanswered
-from truecall_py.clients.registration import BOM, Registration
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
 
 NAME = "claude-code"
 HANDLED = ("PostToolUse", "PostToolUseFailure")
+FAILED = HANDLED[1:]  # those that tell of a failure
 BEFORE = "PreToolUse"
+REBUILT = True  # what the ledger keeps of a call is all of its payload but the answer
 # Events the client has and this step does not judge: silent. Any other name is loud.
 KNOWN = frozenset((
     "PreToolUse", "PostToolBatch", "Notification", "UserPromptSubmit", "UserPromptExpansion", "SessionStart",
@@ -31,6 +32,11 @@ KINDS = {
     "Grep": "read", "LS": "read", "NotebookRead": "read", "Bash": "shell", "PowerShell": "shell",
     "WebFetch": "fetch", "WebSearch": "fetch", "Agent": "agent", "Task": "agent",
 }  # fmt: skip
+# Keys of payloads in this shape that other clients send, some of which run the hooks of its settings files.
+FOREIGN = frozenset((
+    "timestamp", "turn_id", "cursor_version", "hookEventName", "client_type", "clineVersion", "agent_action_name",
+    "toolName", "toolCall", "matcher_context",
+))  # fmt: skip
 PATHS = ("file_path", "notebook_path")
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"
 ENDS_LOOP = True  # it can be told to end the loop of the agent (on_exhausted: stop)
@@ -43,28 +49,16 @@ STATIC = {
     "Stop": "stop",
     "SubagentStop": "stop",
 }
-REGISTRATION = Registration(
-    client="Claude Code",
-    events=("PostToolUse", "PostToolUseFailure", "PostToolBatch", "PreToolUse", "Stop", "SubagentStop"),
-    slow=(("Stop", 660), ("SubagentStop", 660)),
-    home=("CLAUDE_CONFIG_DIR", "", ".claude"),
-    user="settings.json",
-    # The file for one machine: the registration holds absolute paths, and settings.json is a team's.
-    project=".claude/settings.local.json",
-    example="install/claude-code.json",
-    status="truecall checks the result",
-    # One comment or trailing comma and 2.1.197 and 2.1.332 read nothing of the file; one bad entry and
-    # 2.1.197 runs none of its hooks.
-    reads=(BOM,),
-    types=("command", "http", "prompt", "agent", "mcp_tool"),
-    off=(("disableAllHooks", True),),
-    twice=False,
-    here=True,
-)
 
 
 def kind(tool: str) -> str:
     return "mcp" if tool.startswith("mcp__") else KINDS.get(tool, "other")
+
+
+def sent(payload: dict[str, Any]) -> bool:
+    """Whether a payload is one of Claude Code's, and surely of nobody else's."""
+    event = payload.get("hook_event_name")
+    return isinstance(event, str) and (event in KNOWN or event in HANDLED) and FOREIGN.isdisjoint(payload)
 
 
 def parse(payload: dict[str, Any]) -> ToolCall | None:

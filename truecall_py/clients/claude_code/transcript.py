@@ -4,21 +4,16 @@ object) or, before, in the same file (`isSidechain`). Makes payloads of them, an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from truecall_py.clients.claude_code import hook as harness
-from truecall_py.clients.transcripts import NO_ANSWER, REPLACED, Lines, Made, Said
-from truecall_py.contracts.facts import text
+from truecall_py.clients.payload import text_of
+from truecall_py.clients.transcripts import MANY, NO_ANSWER, REPLACED, Lines, Made, Said, words
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.record import record
 from truecall_py.core.types import ABSENT, ToolCall
-from truecall_py.messages.corrections import HEADLINES
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-NAME = harness.NAME
-MANY = 10_000  # calls without an answer that are waited for
 # Lines that tell of no call and of no message.
 OTHERS = frozenset((
     "queue-operation", "attachment", "atis-latch", "api-request-shape", "api-request-blob", "api-request",
@@ -60,10 +55,10 @@ class Turn:
 
 
 class Reader:
-    """Reads the lines of one transcript, one after the other."""
+    """Reads the lines of one transcript, one after the other. `heads` are how truecall's corrections begin."""
 
-    def __init__(self, lines: Lines) -> None:
-        self.lines = lines
+    def __init__(self, lines: Lines, heads: tuple[str, ...]) -> None:
+        self.lines, self.heads = lines, heads
         self.asked: dict[str, Asked] = {}
         self.turns: dict[str, Turn] = {}
 
@@ -146,8 +141,8 @@ class Reader:
             return
         start = asked.cwd if found.start_cwd is None else found.start_cwd
         found = ToolCall(**{**found.__dict__, "start_cwd": start, "turn": str(asked.about["prompt_id"])})
-        said = text(found) or ""
-        yield Made(self.lines.number, found, REPLACED if said.startswith(HEADLINES) else "")
+        said = text_of(found) or ""
+        yield Made(self.lines.number, found, REPLACED if said.startswith(self.heads) else "")
 
     def unanswered(self, name: str) -> Iterator[Made]:
         asked = self.asked.pop(name)
@@ -190,10 +185,3 @@ def failed(about: dict[str, Any], said: str) -> ToolCall | None:
         batch = {**about, "hook_event_name": "PostToolBatch", "tool_calls": [{**about, "tool_response": said}]}
         return next(iter(harness.refused(batch)), None)
     return harness.parse({**about, "hook_event_name": "PostToolUseFailure", "error": said})
-
-
-def words(content: Any) -> str:
-    """The text that the model read as an answer."""
-    if isinstance(content, list):
-        return "\n".join(str(each.get("text", "")) for each in content if isinstance(each, dict))
-    return content if isinstance(content, str) else ""

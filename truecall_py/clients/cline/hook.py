@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from truecall_py.clients import apply_patch
-from truecall_py.clients.payload import absolute, asked, claim, folder_of, neutral, read, whole
-from truecall_py.clients.registration import SCRIPT, Registration, quoted
+from truecall_py.clients.payload import absolute, asked, claim, folder_of, neutral, quote_word, read, whole
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, File, Reply, ToolCall
 
@@ -32,15 +31,11 @@ UNJOINED = ("cd", "pushd", "popd", "<<", "\\")  # what a command could do to the
 PROJECT_ENV = ""
 # Exit code 2 is ignored.
 STATIC = {"PostToolUse": "modification"}
-REGISTRATION = Registration(
-    client="Cline",
-    events=("PostToolUse",),  # after success and after failure
-    home=("CLINE_DIR", "", ".cline"),
-    user="hooks/PostToolUse",
-    project=".clinerules/hooks/PostToolUse",
-    example="install/cline.sh",
-    form=SCRIPT,  # there is no time-out to give
-)
+
+
+def sent(payload: dict[str, Any]) -> bool:
+    """Whether a payload is one of Cline's."""
+    return "clineVersion" in payload and "hookName" in payload
 
 
 def parse(payload: dict[str, Any]) -> ToolCall | None:
@@ -134,7 +129,8 @@ def line(item: Any) -> str:
     """One command as a shell would be given it."""
     if isinstance(item, dict) and isinstance(item.get("command"), str):
         more = item.get("args")
-        return " ".join([item["command"], *(quoted(str(each)) for each in (more if isinstance(more, list) else ()))])
+        words = map(str, more if isinstance(more, list) else ())
+        return " ".join([item["command"], *map(quote_word, words)])
     return item if isinstance(item, str) else ""
 
 

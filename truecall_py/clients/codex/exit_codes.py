@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import os
 
+from truecall_py.clients.transcript_tail import read_backwards
 from truecall_py.core.fast_json import Refused, loads
 from truecall_py.core.types import FAILURE, SUCCESS, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from truecall_py.core.types import ToolCall
     from truecall_py.world.world import World
 
-TAIL = 32 * 1024 * 1024  # bytes from the end of the transcript that are looked through
-PIECE = 256 * 1024
 STATUSES = {"completed": SUCCESS, "failed": FAILURE, "declined": FAILURE}
 
 
-def outcome(call: ToolCall, world: World) -> tuple[int | None, str]:
+def read_outcome(call: ToolCall, world: World) -> tuple[int | None, str]:
     """(exit code or None, success | failure | unknown) of `call` in its transcript."""
     try:
         descriptor = os.open(call.transcript or "", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -37,26 +34,9 @@ def outcome(call: ToolCall, world: World) -> tuple[int | None, str]:
         os.close(descriptor)
 
 
-def backwards(descriptor: int, world: World) -> Iterator[bytes]:
-    """The lines of a transcript from its end, at most TAIL bytes of them. Raises OSError, Unverified."""
-    end = os.fstat(descriptor).st_size
-    floor = max(0, end - TAIL)
-    rest = b""
-    while end > floor:
-        start = max(floor, end - PIECE)
-        os.lseek(descriptor, start, os.SEEK_SET)
-        piece = os.read(descriptor, end - start) + rest
-        end = start
-        # Lines are split on \n only: the records hold raw U+2028. The first may begin before this piece.
-        lines = piece.split(b"\n")
-        rest = lines.pop(0) if start > floor else b""
-        yield from reversed(lines)
-        world.remaining()
-
-
 def last_record(descriptor: int, call_id: str, world: World) -> tuple[int | None, str]:
     wanted = call_id.encode("utf-8", "replace")
-    for line in backwards(descriptor, world) if wanted else ():
+    for line in read_backwards(descriptor, world) if wanted else ():
         if wanted in line and b"item_completed" in line:
             found = read(line, call_id)
             if found is not None:

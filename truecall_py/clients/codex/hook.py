@@ -9,7 +9,6 @@ from __future__ import annotations
 from truecall_py.clients import apply_patch
 from truecall_py.clients import payload as content
 from truecall_py.clients.payload import folder_of, read, unanswered
-from truecall_py.clients.registration import Registration
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
 
@@ -23,24 +22,13 @@ NAME = "codex"
 PROJECT_ENV = ""  # its hooks run in the session's own folder
 HANDLED = ("PostToolUse",)
 BEFORE = "PreToolUse"
+REBUILT = True  # what the ledger keeps of a call is all of its payload but the answer
 KNOWN = frozenset((
     "SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop", "SubagentStart", "SubagentStop",
     "PreCompact", "PostCompact", "SessionEnd", "Interrupt",
 ))  # fmt: skip
 KINDS = {"Bash": "shell", "view_image": "read", "list_mcp_resources": "read", "read_mcp_resource": "read"}
 STATIC = {"PostToolUse": "context", "PreToolUse": "guard", "Stop": "stop", "SubagentStop": "stop"}
-REGISTRATION = Registration(
-    client="Codex",
-    events=("PostToolUse", "PreToolUse", "PermissionRequest", "Stop", "SubagentStop"),
-    slow=(("Stop", 660), ("SubagentStop", 660)),
-    home=("CODEX_HOME", "", ".codex"),
-    user="hooks.json",
-    project=".codex/hooks.json",
-    example="install/codex.json",
-    # Each of these was seen to void the whole file in silence.
-    keys=("description", "hooks"),
-    types=("command", "mcp_tool", "prompt", "agent"),
-)
 
 
 def kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
@@ -51,6 +39,11 @@ def kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
     if tool.startswith("collaboration") or tool in ("spawn_agent", "wait_agent", "send_input"):
         return frozenset(("agent",))
     return frozenset((KINDS.get(tool, "other"),))
+
+
+def sent(payload: dict[str, Any]) -> bool:
+    """Whether a payload is one of Codex': nobody else names the turn so."""
+    return "turn_id" in payload and isinstance(payload.get("hook_event_name"), str)
 
 
 def parse(payload: dict[str, Any]) -> ToolCall | None:

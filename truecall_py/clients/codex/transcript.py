@@ -4,24 +4,19 @@ that a script of code mode made. Makes payloads of them, and reads no payload.""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
 from urllib.parse import unquote
 
-from truecall_py.clients.call_outcomes import RUNNING, Fate, of_codex, of_output
-from truecall_py.clients.claude_code.transcript import MANY, words
+from truecall_py.clients.call_outcomes import RUNNING, Fate
 from truecall_py.clients.codex import hook as harness
-from truecall_py.clients.transcripts import NO_ANSWER, REPLACED, Lines, Made, Said
+from truecall_py.clients.codex.call_outcomes import read_item, read_output
+from truecall_py.clients.transcripts import MANY, NO_ANSWER, REPLACED, Lines, Made, Said, words
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.fast_json import Refused, loads
 from truecall_py.core.record import record
 from truecall_py.core.types import FAILURE, UNKNOWN, ToolCall
-from truecall_py.messages.corrections import HEADLINES
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-NAME = harness.NAME
 KINDS = frozenset((
     "session_meta", "response_item", "event_msg", "turn_context", "world_state", "token_usage_record", "compacted",
     "inter_agent_communication",
@@ -51,10 +46,10 @@ class Asked:
 
 
 class Reader:
-    """Reads the lines of one rollout, one after the other."""
+    """Reads the lines of one rollout, one after the other. `heads` are how truecall's corrections begin."""
 
-    def __init__(self, lines: Lines) -> None:
-        self.lines = lines
+    def __init__(self, lines: Lines, heads: tuple[str, ...]) -> None:
+        self.lines, self.heads = lines, heads
         self.asked: dict[str, Asked] = {}
         self.ended: dict[str, dict[str, Any]] = {}  # how calls ended that wait for their answer
         self.scripts: dict[str, bool] = {}  # of code mode that run: whether a call of it was recorded
@@ -163,7 +158,7 @@ class Reader:
             return
         self.scripts = dict.fromkeys(self.scripts, True)
         tool, args, folder, answer = found
-        fate = next((fate for _, fate, _ in of_codex(inside)), Fate(UNKNOWN))
+        fate = next((fate for _, fate, _ in read_item(inside)), Fate(UNKNOWN))
         yield from self.made(name, Asked(self.lines.number, tool, args, folder or self.cwd), answer, fate)
 
     def answered(self, name: str, output: Any) -> Iterator[Made]:
@@ -176,11 +171,11 @@ class Reader:
         if asked is None:
             return  # of a tool of which no hook is told
         said = whole_text(output)
-        fate = of_output(said)
+        fate = read_output(said)
         answer: Any = output
         if ended is not None:
-            fate = next((fate for _, fate, _ in of_codex(ended)), fate)
-        if said.startswith(HEADLINES):
+            fate = next((fate for _, fate, _ in read_item(ended)), fate)
+        if said.startswith(self.heads):
             found = recorded(ended or {})
             if found is None or found[3] is None:
                 yield from self.made(name, asked, said, fate, REPLACED)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from truecall_py.clients import apply_patch
 from truecall_py.clients.payload import absolute, asked, blocks, claim, decoded, folder_of, moment, neutral, whole
-from truecall_py.clients.registration import FLAT, Registration
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, UNKNOWN, File, Reply, ToolCall
 
@@ -41,22 +40,19 @@ REMARKS = ("<sandbox is active ", "<this failure may be caused by", "<This comma
 PROJECT_ENV = "COPILOT_PROJECT_DIR"
 # Exit code 2 is ignored after a success.
 STATIC = dict.fromkeys(HANDLED, "top context")
-REGISTRATION = Registration(
-    client="GitHub Copilot CLI",
-    # The client's own, camelCase form: it needs no matcher, of which the other form takes "" for nothing.
-    events=("postToolUse", "postToolUseFailure"),
-    home=("COPILOT_HOME", "", ".copilot"),
-    user="hooks/truecall.json",
-    project=".github/hooks/truecall.json",
-    example="install/copilot-cli.json",
-    form=FLAT,
-    command="bash",
-    timeout=("timeoutSec", 30),
-    frame=(("version", 1),),
-    off=(("disableAllHooks", True),),
-    remark="Copilot CLI runs a project's hooks only in a folder that it trusts: choose to trust this folder when "
-    "`copilot` asks, or start it with --trust-folder",
-)
+
+
+def sent(payload: dict[str, Any]) -> bool:
+    """Whether a payload is one of Copilot CLI's: in its own form; or in that of Claude Code with a time, and without
+    what all others in that form name."""
+    if all(key in payload for key in ("toolName", "toolArgs", "sessionId")):
+        return True
+    others = ("turn_id", "transcript_path", "tool_use_id", "tool_call_id", "hookEventName", "cursor_version",
+              "client_type", "agent_action_name", "toolCall", "matcher_context")  # fmt: skip
+    event = payload.get("hook_event_name")
+    same = isinstance(event, str) and event[:1].isupper() and not event.startswith(("After", "Before"))
+    same = same and "timestamp" in payload
+    return same and not any(key in payload for key in others)
 
 
 def parse(payload: dict[str, Any]) -> ToolCall | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from truecall_py.clients import llm_parts
 from truecall_py.clients.payload import absolute, asked, claim, folder_of, moment, neutral, whole
-from truecall_py.clients.registration import COMMENTS, Registration
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, UNKNOWN, Reply, ToolCall
 
@@ -20,6 +19,11 @@ KNOWN = frozenset((
     "BeforeTool", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection", "SessionStart",
     "SessionEnd", "PreCompress", "Notification",
 ))  # fmt: skip
+# Names of events that nobody else has, whether or not truecall is registered for them.
+OWN_EVENTS = frozenset((
+    "AfterTool", "BeforeTool", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection",
+    "PreCompress",
+))  # fmt: skip
 # Captured: write_file, run_shell_command and read_file. The others are the names in the client's own program.
 KINDS = {
     "write_file": "write", "replace": "edit", "run_shell_command": "shell", "read_file": "read",
@@ -34,20 +38,12 @@ PROJECT_ENV = "GEMINI_PROJECT_DIR"
 ENDS_LOOP = True  # it can be told to end the loop of the agent (on_exhausted: stop)
 # A block or exit code 2 would hide the tool's output.
 STATIC = {"AfterTool": "context"}
-REGISTRATION = Registration(
-    client="Gemini CLI",
-    events=("AfterTool",),  # after success and after failure
-    home=("GEMINI_CLI_HOME", ".gemini", ".gemini"),
-    user="settings.json",
-    project=".gemini/settings.json",
-    example="install/gemini-cli.json",
-    timeout=("timeout", 30000),  # milliseconds
-    reads=(COMMENTS,),  # with a trailing comma or a byte order mark it does not even start
-    off=(("hooksConfig.enabled", False),),
-    remark="Gemini CLI runs a project's hooks only in a folder that it trusts: start `gemini` in this folder once "
-    "and choose to trust it",
-    expands=True,
-)
+
+
+def sent(payload: dict[str, Any]) -> bool:
+    """Whether a payload is one of Gemini CLI's."""
+    event = payload.get("hook_event_name")
+    return isinstance(event, str) and event in OWN_EVENTS
 
 
 def parse(payload: dict[str, Any]) -> ToolCall | None:

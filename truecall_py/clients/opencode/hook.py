@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from truecall_py.clients import apply_patch
 from truecall_py.clients.payload import absolute, asked, decoded, folder_of, neutral, read
-from truecall_py.clients.registration import PLUGIN, Registration
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
@@ -26,15 +25,12 @@ KINDS = {
 }  # fmt: skip
 PROJECT_ENV = ""  # the plugin starts the command in the project's folder
 STATIC = {"tool.execute.after": "append"}
-REGISTRATION = Registration(
-    client="OpenCode",
-    events=("tool.execute.after",),
-    home=("XDG_CONFIG_HOME", "opencode", ".config/opencode"),
-    user="plugins/truecall.ts",
-    project=".opencode/plugins/truecall.ts",
-    example="install/opencode.ts",
-    form=PLUGIN,  # its time-out is in the template
-)
+
+
+def sent(payload: dict[str, Any]) -> bool:
+    """Whether a payload is one of OpenCode's: the arguments of a plugin's callback."""
+    asks = payload.get("input")
+    return not isinstance(payload.get("hook_event_name"), str) and isinstance(asks, dict) and "callID" in asks
 
 
 def parse(payload: dict[str, Any]) -> ToolCall | None:

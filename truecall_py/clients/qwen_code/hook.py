@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from truecall_py.clients import llm_parts
 from truecall_py.clients.payload import absolute, asked, claim, folder_of, neutral, whole
-from truecall_py.clients.registration import BOM, COMMENTS, Registration
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, UNKNOWN, Reply, ToolCall
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
 NAME = "qwen-code"
 HANDLED = ("PostToolUse", "PostToolUseFailure")
+FAILED = HANDLED[1:]  # those that tell of a failure
 # PostToolBatch tells of calls that had an event of their own.
 KNOWN = frozenset((
     "PostToolBatch", "PreToolUse", "Notification", "UserPromptSubmit", "UserPromptExpansion", "SessionStart", "Stop",
@@ -32,18 +32,16 @@ BACKGROUND = ("Background shell started", "Foreground command ")
 PROJECT_ENV = "QWEN_PROJECT_DIR"
 # Exit code 2 and a block are ignored; where exit code 2 is not, it would replace a result.
 STATIC = {"PostToolUse": "context", "PostToolUseFailure": "context", "PostToolBatch": "exit 2"}
-REGISTRATION = Registration(
-    client="Qwen Code",
-    events=("PostToolUse", "PostToolUseFailure"),
-    home=("QWEN_HOME", "", ".qwen"),
-    user="settings.json",
-    project=".qwen/settings.json",
-    example="install/qwen-code.json",
-    reads=(COMMENTS, BOM),  # with a trailing comma it does not even start
-    off=(("disableAllHooks", True),),
-    adds=("$version",),
-    expands=True,
-)
+
+
+def sent(payload: dict[str, Any]) -> bool:
+    """Whether a payload is one of Qwen Code's: in the shape of Claude Code's, with a time and one of its own keys.
+    The events of its ancestor, Gemini CLI, are none of its own."""
+    event, response = payload.get("hook_event_name"), payload.get("tool_response")
+    if not isinstance(event, str) or event.startswith(("After", "Before")) or "turn_id" in payload:
+        return False
+    own = "tool_call_id" in payload or event == "PostToolBatch"
+    return "timestamp" in payload and (own or (isinstance(response, dict) and "llmContent" in response))
 
 
 def parse(payload: dict[str, Any]) -> ToolCall | None:

@@ -4,9 +4,9 @@ saw fail is let pass, so that a file that a client reads is never called wrong. 
 
 from __future__ import annotations
 
+from truecall_py.clients.jsonc import Document, Node, SettingsError, place
 from truecall_py.clients.registration import Registration, words
 from truecall_py.core.record import record
-from truecall_py.setup.jsonc import Document, Node, SettingsError, place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     Kind = tuple[str, Callable[[Any], bool]]
 
 HANDS = "mend it there and run this again"
-OLD = "Claude Code 2.1.197 and near it"
-NEW = "Codex 0.171.0 and near it"
 
 
 @record(frozen=True)
@@ -33,9 +31,9 @@ class Rule:
 
 
 @record(frozen=True)
-class Client:
-    """The rules of one client. `events` are those whose entries it looks at, () for the ones that we register;
-    `handlers` are the rules of each type of hook, `shared` those of every type."""
+class SettingsRules:
+    """What one client asks of its settings file. `events` are those whose entries it looks at, () for the ones that
+    we register; `handlers` are the rules of each type of hook, `shared` those of every type."""
 
     loss: str = ""  # what it does where a hook or its group breaks a rule
     settings: tuple[Rule, ...] = ()
@@ -113,97 +111,13 @@ def shown(value: Any) -> str:
     return "a text" if isinstance(value, str) else "a list" if isinstance(value, list) else "an object"
 
 
-def rules(kind: Kind, keys: str, needed: bool = False, only: str = "") -> tuple[Rule, ...]:
+def ask(kind: Kind, keys: str, needed: bool = False, only: str = "") -> tuple[Rule, ...]:
     """The same rule for several keys."""
     return tuple(Rule(key, *kind, needed, only) for key in keys.split())
 
 
-# -- what was seen of each client ------------------------------------------------------------------------------
-
-MODES = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto")
-NULLED = ("enableAllProjectMcpServers allowManagedHooksOnly allowManagedPermissionRulesOnly skipWebFetchPreflight "
-          "skipDangerousModePermissionPrompt")  # fmt: skip
-SERVERS = "enabledMcpjsonServers disabledMcpjsonServers"
-PROMPT = (*rules(TEXT, "prompt", needed=True), *rules(TEXT, "model"))
-CLAUDE_CODE = Client(
-    loss="drops every hook of the file in silence",
-    only=OLD,
-    settings=(
-        *rules(TEXT, "$schema model agent apiKeyHelper awsAuthRefresh awsCredentialExport gcpAuthRefresh language "
-               "otelHeadersHelper outputStyle minimumVersion plansDirectory autoMemoryDirectory autoUpdatesChannel "
-               "defaultShell tui permissions.disableBypassPermissionsMode"),
-        *rules(SWITCH, "disableAllHooks includeCoAuthoredBy includeGitInstructions respectGitignore "
-               "spinnerTipsEnabled alwaysThinkingEnabled fastMode prefersReducedMotion autoMemoryEnabled "
-               "showThinkingSummaries verbose promptSuggestionEnabled syntaxHighlightingDisabled autoCompactEnabled "
-               "sandbox.enabled sandbox.autoAllowBashIfSandboxed"),
-        *rules(OBJECT, "env permissions sandbox sandbox.network sandbox.filesystem statusLine enabledPlugins "
-               "modelOverrides worktree pluginConfigs autoMode fileSuggestion spinnerVerbs voice"),
-        *rules(LIST, "permissions.allow permissions.deny permissions.ask fallbackModel httpHookAllowedEnvVars "
-               "companyAnnouncements claudeMdExcludes sandbox.excludedCommands"),
-        *rules(TEXTS, "permissions.additionalDirectories allowedHttpHookUrls availableModels"),
-        *rules(DAYS, "cleanupPeriodDays"),
-        *rules(NUMBER, "feedbackSurveyRate statusLine.padding"),
-        *rules(one_of(*MODES, "manual"), "permissions.defaultMode"),
-        *rules(one_of("command"), "statusLine.type", needed=True),
-        *rules(TEXT, "statusLine.command", needed=True),
-        *rules(TEXT, "attribution.commit attribution.pr"),
-        *rules(or_null(SWITCH), NULLED),
-        *rules(or_null(LIST), "strictKnownMarketplaces blockedMarketplaces"),
-        *rules(("an object", lambda value: isinstance(value, (dict, bool))), "attribution"),
-        *rules((TEXTS[0], lambda value: isinstance(value, str) or TEXTS[1](value)), SERVERS),
-        # The older version takes less.
-        *rules(SWITCH, NULLED, only=OLD),
-        *rules(one_of(*MODES), "permissions.defaultMode", only=OLD),
-        *rules(OBJECT, "attribution extraKnownMarketplaces subagentStatusLine spinnerTipsOverride", only=OLD),
-        *rules(TEXTS, SERVERS, only=OLD),
-    ),
-    events=(
-        "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Notification", "UserPromptSubmit",
-        "UserPromptExpansion", "SessionStart", "SessionEnd", "Stop", "StopFailure", "SubagentStart", "SubagentStop",
-        "PreCompact", "PostCompact", "PermissionRequest", "PermissionDenied", "Setup", "TeammateIdle", "TaskCreated",
-        "TaskCompleted", "Elicitation", "ElicitationResult", "ConfigChange", "InstructionsLoaded", "CwdChanged",
-        "FileChanged", "MessageDisplay", "WorktreeCreate", "WorktreeRemove",
-    ),
-    group=(Rule("", *OBJECT), *rules(TEXT, "matcher"), *rules(LIST, "hooks", needed=True)),
-    shared=(*rules(SECONDS, "timeout"), *rules(TEXT, "statusMessage if"), *rules(SWITCH, "once")),
-    handlers=(
-        ("command", (*rules(TEXT, "command", needed=True), *rules(SWITCH, "async asyncRewake"), *rules(TEXTS, "args"),
-                     *rules(one_of("bash", "powershell"), "shell"))),
-        ("http", (*rules(URL, "url", needed=True), *rules(PAIRS, "headers"), *rules(LIST, "allowedEnvVars"))),
-        ("prompt", PROMPT),
-        ("agent", PROMPT),
-        ("mcp_tool", (*rules(TEXT, "server tool", needed=True), *rules(OBJECT, "input"))),
-    ),
-)  # fmt: skip
-CODEX = Client(
-    loss="drops the whole file in silence",
-    strict=True,
-    settings=rules(or_null(TEXT), "description"),
-    events=(
-        "PreToolUse", "PostToolUse", "PermissionRequest", "SessionStart", "SessionEnd", "UserPromptSubmit",
-        "PreCompact", "PostCompact", "SubagentStart", "SubagentStop", "Stop", "Interrupt",
-    ),
-    event=(Rule("", *LIST),),
-    group=(*rules(or_null(TEXT), "matcher"), *rules(LIST, "hooks")),
-    handlers=(
-        ("command", (*rules(TEXT, "command", needed=True), *rules(or_null(COUNT), "timeout"), *rules(SWITCH, "async"),
-                     *rules(or_null(TEXT), "statusMessage commandWindows command_windows"),
-                     *rules(or_null(COUNT), "additionalContextLimit", only=NEW))),
-        ("mcp_tool", (*rules(TEXT, "server tool", needed=True), *rules(or_null(OBJECT), "input"),
-                      *rules(or_null(COUNT), "timeout"), *rules(or_null(TEXT), "statusMessage"))),
-    ),
-)  # fmt: skip
-# These two take whatever JavaScript counts as false for no matcher at all.
+# For clients that take whatever JavaScript counts as false for no matcher at all.
 MATCHER = Rule("matcher", "a text", lambda value: isinstance(value, str) or value in (None, False, 0))
-CLIENTS = {
-    "Claude Code": CLAUDE_CODE,
-    "Codex": CODEX,
-    "GitHub Copilot CLI": Client(
-        settings=(Rule("version", "1", lambda value: number(value) and value == 1), *rules(SWITCH, "disableAllHooks"))
-    ),
-    "Gemini CLI": Client("runs no hook of that event", group=(MATCHER,), idle=True),
-    "Qwen Code": Client("runs no hook of that event", group=(MATCHER,), idle=True),
-}
 DEEPEST = 127  # levels of nesting, in a strict client
 
 
@@ -212,22 +126,22 @@ DEEPEST = 127  # levels of nesting, in a strict client
 
 def faults(doc: Document, about: Registration) -> Iterator[Fault]:
     """Every value in a settings text that its client was seen not to take, in no order."""
-    client = CLIENTS.get(about.client)
-    if client is None or doc.root.kind != "object":
+    rules = about.rules
+    if rules is None or doc.root.kind != "object":
         return
-    for what, offset, rule in broken(doc.root, client.settings):
+    for what, offset, rule in broken(doc.root, rules.settings):
         who = rule.only or about.client
         yield Fault(f"{what}, for which {who} reads nothing of this file, hooks included", offset, rule.only)
     hooks = member(doc.root, "hooks")
-    if client.strict:
+    if rules.strict:
         described = member(doc.root, "description")
         whole = [] if described is None else unreadable(described, 2)
         names = unnamed(hooks) if hooks is not None else []
         for what, offset in (*whole, *names):
-            yield Fault(f"{what}, for which {about.client} {client.loss}", offset, hooks=True)
+            yield Fault(f"{what}, for which {about.client} {rules.loss}", offset, hooks=True)
     for event in hooks.members if hooks is not None and hooks.kind == "object" else ():
-        if event.key in (client.events or about.events):
-            yield from in_event(client, about, event.key, event.node)
+        if event.key in (rules.events or about.events):
+            yield from in_event(rules, about, event.key, event.node)
 
 
 def refuse(doc: Document, about: Registration) -> None:
@@ -243,35 +157,35 @@ def cautions(doc: Document, about: Registration) -> list[str]:
     return [f"{place(doc.text, fault.offset)}: {fault.what}" for fault in found]
 
 
-def in_event(client: Client, about: Registration, event: str, node: Node) -> Iterator[Fault]:
+def in_event(rules: SettingsRules, about: Registration, event: str, node: Node) -> Iterator[Fault]:
     """The faults of the entries below one event."""
 
     def fault(what: str, offset: int, only: str = "", ours: bool = False) -> Fault:
-        only = only or client.only
-        return Fault(f"{what}, for which {only or about.client} {client.loss}", offset, only, True, ours)
+        only = only or rules.only
+        return Fault(f"{what}, for which {only or about.client} {rules.loss}", offset, only, True, ours)
 
-    for what, offset, rule in broken(node, client.event, f"hooks.{event}"):
+    for what, offset, rule in broken(node, rules.event, f"hooks.{event}"):
         yield fault(what, offset, rule.only)
     for group in (each.node for each in node.members) if node.kind == "array" else ():
         inside = member(group, "hooks")
         listed = [each.node for each in inside.members] if inside is not None and inside.kind == "array" else []
-        if client.idle and not listed:
+        if rules.idle and not listed:
             continue
         mine = [bool(words(text(each, about.command))) for each in listed]
         whole = bool(mine) and all(mine)  # then `install` writes the group anew
         name = f"this entry of {event}"
-        if client.strict and group.kind == "scalar":
+        if rules.strict and group.kind == "scalar":
             yield fault(f"{name} is {shown(group.value)}, not an object", group.start)
-        for what, offset, rule in broken(group, client.group, name):
+        for what, offset, rule in broken(group, rules.group, name):
             yield fault(what, offset, rule.only, whole)
-        for what, offset in strictly(client, group):
+        for what, offset in strictly(rules, group):
             yield fault(f"in {name}, {what}", offset, ours=whole)
-        for handler, ours in zip(listed, mine, strict=True) if client.handlers else ():
-            for what, offset, only in in_handler(client, about, handler, f"this hook of {event}"):
+        for handler, ours in zip(listed, mine, strict=True) if rules.handlers else ():
+            for what, offset, only in in_handler(rules, about, handler, f"this hook of {event}"):
                 yield fault(what, offset, only, ours)
 
 
-def in_handler(client: Client, about: Registration, node: Node, name: str) -> Iterator[tuple[str, int, str]]:
+def in_handler(rules: SettingsRules, about: Registration, node: Node, name: str) -> Iterator[tuple[str, int, str]]:
     """(what, where, versions) of one hook."""
     kind = text(node, "type")
     if node.kind != "object":
@@ -279,9 +193,9 @@ def in_handler(client: Client, about: Registration, node: Node, name: str) -> It
     elif kind not in about.types:
         yield f"{name} has a type that is none of {', '.join(about.types)}", node.start, ""
     else:
-        for what, offset, rule in broken(node, (*dict(client.handlers).get(kind, ()), *client.shared), name):
+        for what, offset, rule in broken(node, (*dict(rules.handlers).get(kind, ()), *rules.shared), name):
             yield what, offset, rule.only
-        for what, offset in unreadable(node, 6) if client.strict else ():
+        for what, offset in unreadable(node, 6) if rules.strict else ():
             yield f"in {name}, {what}", offset, ""
 
 
@@ -307,9 +221,9 @@ def broken(node: Node, asked: tuple[Rule, ...], name: str = "") -> Iterator[tupl
             yield what, (value or around).start, rule
 
 
-def strictly(client: Client, group: Node) -> Iterator[tuple[str, int]]:
+def strictly(rules: SettingsRules, group: Node) -> Iterator[tuple[str, int]]:
     """What a strict client does not read of a group itself: its keys, and its matcher."""
-    if client.strict and group.kind == "object":
+    if rules.strict and group.kind == "object":
         yield from unnamed(group)
         matcher = member(group, "matcher")
         yield from unreadable(matcher, 5) if matcher is not None else ()

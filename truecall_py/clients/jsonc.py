@@ -5,12 +5,9 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from truecall_py.core.errors import TruecallError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 DEEPEST = 300  # levels of nesting
 BLANK = re.compile(r"[ \t\r\n]*")

@@ -1,5 +1,8 @@
 """Codex' trust in our hook: the entry in the person's config.toml, its hash, and what it is called. Never
-touches another byte of that file, and never says that a project is trusted: that is a person's decision."""
+touches another byte of that file, and never says that a project is trusted: that is a person's decision.
+
+`install` and `uninstall` change FILE, beside the person's registration, together with the registration itself.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ import json
 import os
 import re
 
+from truecall_py.clients.jsonc import Document, SettingsError
 from truecall_py.clients.registration import patience, words
+from truecall_py.clients.settings_files import parse_toml
 from truecall_py.core.hashing import sha256
-from truecall_py.setup.jsonc import Document, SettingsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
     Handlers = list[tuple[str, str, bool]]
 
+FILE = "config.toml"
 OWN = re.compile(r"[ \t]*(trusted_hash|trusted_content_hash|enabled)[ \t]*=")
 HASH = re.compile(r"([ \t]*trusted_hash[ \t]*=[ \t]*)([\"'])[^\"'\r\n]*\2")
 
@@ -41,7 +46,7 @@ def trusted_hash(event: str, group: dict[str, Any], handler: dict[str, Any]) -> 
     return "sha256:" + sha256(text.encode("utf-8", "surrogatepass"))  # half a letter: Codex does not read it at all
 
 
-def canonical(path: str) -> str:
+def name_hooks_file(path: str) -> str:
     """A hooks.json as Codex names it: the folder of CODEX_HOME with its links resolved, any other as it is,
     and never the link that the file itself may be."""
     folder, name = os.path.split(path)
@@ -67,21 +72,6 @@ def handlers(doc: Document | None, path: str) -> Handlers:
     return found
 
 
-def parsed(toml: str) -> dict[str, Any]:
-    """config.toml as plain data. Raises SettingsError."""
-    import tomlkit
-    from tomlkit.exceptions import ParseError, TOMLKitError
-
-    try:
-        return tomlkit.parse(toml.removeprefix("\ufeff")).unwrap()
-    except ParseError as error:
-        lines = toml.split("\n")[: error.line - 1]
-        offset = sum(len(line) + 1 for line in lines) + error.col
-        raise SettingsError(f"it is no TOML that can be read: {error}", offset, "mend it") from None
-    except TOMLKitError as error:
-        raise SettingsError(f"it is no TOML that can be read: {error}", 0, "mend it") from None
-
-
 def states(plain: dict[str, Any]) -> dict[str, Any]:
     """hooks.state of a config.toml. Raises SettingsError where it is no table of tables."""
     hooks = plain.get("hooks", {})
@@ -97,7 +87,14 @@ def second(plain: dict[str, Any]) -> list[str]:
     return sorted(key for key in hooks if key != "state") if isinstance(hooks, dict) else ["hooks"]
 
 
-def settled(
+def refuse_second(text: str) -> None:
+    """Raises SettingsError for the text of a config.toml that registers hooks itself."""
+    if events := second(parse_toml(text)):
+        what = f"it registers hooks itself ({', '.join(events)}), and Codex would run both with a warning"
+        raise SettingsError(what, -1, "move these hooks into hooks.json, and run this again; or add there")
+
+
+def grant(
     toml: str, path: str, before: Document | None, after: Document | None, known: frozenset[str] = frozenset()
 ) -> tuple[str, str]:
     """(config.toml for a hooks.json at `path` that was `before` and becomes `after`, the piece appended to it
@@ -109,7 +106,7 @@ def settled(
     ours = {value for _, value, mine in [*then, *now] if mine}
     foreign = zip((key for key, _, mine in then if not mine), (key for key, _, mine in now if not mine), strict=False)
     moved = {old: new for old, new in foreign if old != new}
-    plain = parsed(toml)
+    plain = parse_toml(toml)
     state = states(plain)
     gone = {key for key, _, mine in then if mine} | known
     gone |= {key for key, value in state.items() if key.startswith(f"{path}:") and value.get("trusted_hash") in ours}
@@ -129,6 +126,17 @@ def settled(
         do = f"make it hold this, and run this again:\n{want}" if want else f"take the entries of {path} out of it"
         raise SettingsError("hooks.state is not written as tables of its own, so it is left alone", 0, do)
     return text, piece
+
+
+def revoke(toml: str, path: str, before: Document | None, after: Document | None, pieces: tuple[str, ...]) -> str:
+    """config.toml without our trust in the hooks.json at `path`. `pieces` are what `grant` appended; where they stand
+    as they were written, nothing else changes by a byte. Raises SettingsError."""
+    rows = (header(row) for piece in pieces for row in piece.splitlines(keepends=True))
+    left, _ = grant(toml, path, before, after, frozenset(key for key in rows if key is not None))
+    exact = toml
+    for piece in pieces:
+        exact = exact.replace(piece, "") if piece and exact.count(piece) == 1 else left
+    return exact if exact != left and parse_toml(exact) == parse_toml(left) else left
 
 
 def head(key: str) -> str:
@@ -162,7 +170,7 @@ def edited(toml: str, moved: dict[str, str], hashes: dict[str, str], gone: set[s
 def only_state(plain: dict[str, Any], text: str, expected: dict[str, Any]) -> bool:
     """Whether a text differs from what `plain` was read from in hooks.state alone, which is as expected."""
     try:
-        result = parsed(text)
+        result = parse_toml(text)
         if states(result) != expected:
             return False
     except SettingsError:
@@ -179,16 +187,16 @@ def header(line: str) -> str | None:
     if not line.lstrip(" \t").startswith("[") or "hooks" not in line or "state" not in line:
         return None
     try:
-        found = parsed(line)["hooks"]["state"]
+        found = parse_toml(line)["hooks"]["state"]
     except (SettingsError, LookupError, TypeError):
         return None
     key = next(iter(found), None) if isinstance(found, dict) and len(found) == 1 else None
     return key if key is not None and found[key] == {} else None
 
 
-def again(pieces: tuple[str, ...], text: str) -> tuple[str, ...]:
+def refresh(pieces: tuple[str, ...], text: str) -> tuple[str, ...]:
     """The pieces appended once, with the hashes that stand in their tables now."""
-    state = states(parsed(text))
+    state = states(parse_toml(text))
     found = []
     for piece in pieces:
         rows = piece.splitlines(keepends=True)
@@ -200,13 +208,7 @@ def again(pieces: tuple[str, ...], text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def named(pieces: tuple[str, ...]) -> frozenset[str]:
-    """The keys of the tables in the pieces."""
-    found = [header(row) for piece in pieces for row in piece.splitlines(keepends=True)]
-    return frozenset(key for key in found if key is not None)
-
-
-def toml(about: Registration, command_of: Callable[[str], str]) -> str:
+def paste(about: Registration, command_of: Callable[[str], str]) -> str:
     """The registration in the form that config.toml takes, to paste."""
     rows = []
     for event in about.events:
@@ -216,9 +218,9 @@ def toml(about: Registration, command_of: Callable[[str], str]) -> str:
     return "\n".join(rows)
 
 
-def remarks(plain: dict[str, Any], path: str, project: bool, folder: str) -> list[str]:
-    """What a person must do besides, by their config.toml."""
-    found = []
+def remarks(text: str, path: str, project: bool, folder: str) -> list[str]:
+    """What a person must do besides, by the text of their config.toml. Raises SettingsError."""
+    found, plain = [], parse_toml(text)
     features = plain.get("features", {})
     for name in ("hooks", "codex_hooks"):
         if isinstance(features, dict) and features.get(name) is False:

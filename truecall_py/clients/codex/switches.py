@@ -1,0 +1,38 @@
+"""What switches the hooks of Codex off."""
+
+from __future__ import annotations
+
+import os
+
+from truecall_py.clients.codex.doctor import list_folders_above
+from truecall_py.clients.codex.registration import REGISTRATION
+from truecall_py.clients.settings_files import PROJECT, USER, place, read_plain
+from truecall_py.clients.switches import switched_off
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from truecall_py.clients.handlers import Finding, Handler
+
+
+def find_switches(mine: list[Handler], project: str, given: Mapping[str, str]) -> Iterator[Finding]:
+    """Codex reads the person's config.toml, and where it trusts the project those from the repository's root down
+    to the session's folder; the last one that says anything wins."""
+    own = os.path.join(os.path.dirname(place(REGISTRATION, USER, project)), "config.toml")
+    folders = [project, *list_folders_above(project)]
+    rows = read_plain(own).get("projects")
+    known = [rows.get(each) for each in folders] if isinstance(rows, dict) else []
+    files = [own]
+    if any(isinstance(each, dict) and each.get("trust_level") == "trusted" for each in known):
+        beside = [os.path.dirname(place(REGISTRATION, PROJECT, each)) for each in reversed(folders)]
+        files += [os.path.join(each, "config.toml") for each in beside]
+    said: dict[str, tuple[Any, str]] = {}
+    for path in files:
+        features = read_plain(path).get("features")
+        if isinstance(features, dict):
+            said |= {key: (value, path) for key, value in features.items()}
+    name = next((each for each in ("hooks", "codex_hooks") if each in said), "")  # the new name wins over the old one
+    if name and said[name][0] is False:
+        yield switched_off(REGISTRATION.name, f"features.{name} is false in config.toml", "Codex", said[name][1])
