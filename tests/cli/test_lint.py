@@ -72,7 +72,7 @@ def test_folder(folder: Any) -> None:
         (folder / name).write_text(GOOD)
     result = run(".")
     assert result.exit_code == 1
-    assert result.stdout == "b/truecall.yml:1:1: TC301 truecall.yml is not read\n  -> rename it to truecall.yaml\n"
+    assert result.stdout == "b/truecall.yml:1:1: TC301 truecall does not read truecall.yml\n  -> rename it to truecall.yaml\n"
     assert result.stderr == "2 files checked: 1 error, 0 warnings\n`truecall rule CODE` explains a code.\n"
 
 

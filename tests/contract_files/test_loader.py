@@ -119,27 +119,27 @@ GOLDEN = [
     (contract("    post: {fileExists: {path: a.txt}}\n"),
      "5:12: TC114 `fileExists` is not a check -> did you mean `file_exists`?"),
     (contract("    post:\n      file_exists: {path: a}\n      command: {run: [b]}\n"),
-     "6:7: TC107 one map holds 2 checks: file_exists, command -> "
-     "write a list, one check an entry: [{file_exists: ...}, {command: ...}]"),
+     "6:7: TC107 one map contains 2 checks: file_exists, command -> "
+     "write a list with one check per entry: [{file_exists: ...}, {command: ...}]"),
     (contract("    post:\n      - file_exists:\n        path: a.txt\n"),
-     "6:9: TC107 the fields of `file_exists` stand beside it, not inside it -> "
+     "6:9: TC107 the fields of `file_exists` are beside it, not inside it -> "
      "indent them below it: {file_exists: {path: ...}}"),
     (contract("    post: {file_exists: {contains: hello}}\n"),
      "5:25: TC103 `file_exists` has no `path` -> "
-     "add `path`: Where; relative to the folder in which the call started."),
+     "add `path`: The path, relative to the folder where the call started."),
     (contract('    post: {file_exists: {path: a.txt, min_size: "3"}}\n'),
      '5:49: TC104 `min_size` must be a whole number, 0 or more, not the text "3" -> remove the quotes: 3'),
     (contract("    post: {file_exists: {path: a.txt, contains: 42}}\n"),
      '5:49: TC104 `contains` must be text, not the number 42 -> quote it: "42"'),
     (contract("    post: {result: {path: ok, equals: no}}\n"),
-     '5:39: TC012 no is not the same to every YAML reader -> write "no" if it is text, or false'),
+     '5:39: TC012 YAML readers disagree on the meaning of no -> write "no" if it is text, or false'),
     (contract("    post: {file_exists: {path: a.txt, mode: 0755}}\n"),
-     '5:45: TC013 0755 is not the same number to every YAML reader -> '
+     '5:45: TC013 YAML readers disagree on the number 0755 -> '
      'write "0755" if it is text, or 755 if it is a number'),
     (b"version: 1\ncontracts:\n\t- id: a\n",
-     "3:1: TC005 a tab stands where YAML allows only spaces -> indent with spaces"),
+     "3:1: TC005 a tab is used where YAML allows only spaces -> indent with spaces"),
     (contract(POST) + b"---\nversion: 1\n",
-     "6:1: TC006 a second document begins here, and a contract file is one -> Keep one document and remove the second `---`."),
+     "6:1: TC006 a second document begins here, but a contract file is one document -> Keep one document and remove the second `---`."),
     (contract("    description: !!str 5\n" + POST),
      "5:18: TC007 the tag !!str is not allowed -> remove it; quotes make a value text"),
     (contract(POST, "    tool: *save\n"),

@@ -29,7 +29,7 @@ def test_explain_tells_what_guards_a_call(project):
     path = project.write("payload.json", json.dumps(announced(project.mcp())))
     assert "template-there: guards it" in project.command("explain", path).stdout
     path = project.write("payload.json", json.dumps(project.mcp()))
-    assert "template-there: is asked before a call only" in project.command("explain", path).stdout
+    assert "template-there: runs only before a call" in project.command("explain", path).stdout
 
 
 def test_doctor_tells_of_guards_that_are_never_asked(project):

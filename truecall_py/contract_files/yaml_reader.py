@@ -116,7 +116,7 @@ def decode(data: bytes, document: Document) -> str | None:
         place = text.count("\n", 0, found.start()) + 1, found.start() - text.rfind("\n", 0, found.start())
         code = f"\\u{ord(found[0]):04x}"
         hint = f"remove it, or write it as the escape {code} in a text in double quotes"
-        document.problems.append(problem("TC003", place, f"the character {code} cannot be seen", hint))
+        document.problems.append(problem("TC003", place, f"the character {code} is invisible", hint))
         return None
     return text
 
@@ -157,7 +157,7 @@ class Builder:
             if isinstance(event, DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    self.report("TC006", event, "a second document begins here, and a contract file is one")
+                    self.report("TC006", event, "a second document begins here, but a contract file is one document")
                     return
                 if event.version or event.tags:
                     self.report("TC016", event, "a YAML directive (%...) is not allowed")
@@ -169,7 +169,7 @@ class Builder:
     def node(self, event: Any) -> None:
         self.count += 1
         if self.count > MOST:
-            self.report("TC001", event, f"the file holds more than {MOST} values")
+            self.report("TC001", event, f"the file contains more than {MOST} values")
             raise Stop
         if isinstance(event, AliasEvent):
             self.report(
@@ -195,7 +195,8 @@ class Builder:
         into: dict[str, Any] | list[Any] = {} if isinstance(event, MappingStartEvent) else []
         frame = self.stack[-1] if self.stack else None
         if frame and isinstance(frame.into, dict) and frame.key is None:
-            self.report("TC011", event, "a key is a map or a list, and keys are text", "write a text as the key")
+            self.report("TC011", event, "this key is a map or a list, but keys must be text",
+                        "write a text as the key")
             raise Stop
         self.stack.append(Frame(into, self.put(event, into, event.tag is not None)))
 
@@ -244,7 +245,7 @@ class Builder:
             self.report(
                 "TC003",
                 event,
-                "the text holds half of a surrogate pair",
+                "the text contains half of a surrogate pair",
                 'write the character, or "\\U0001f600"',
             )
             value = ""
@@ -262,7 +263,7 @@ class Builder:
         place = event.start_mark.line + 1, event.start_mark.column + 1
         if written in frame.seen:
             line = frame.seen[written][0]
-            self.report("TC010", event, f"the key `{written}` stands twice in this map; first in line {line}",
+            self.report("TC010", event, f"the key `{written}` occurs twice in this map, first in line {line}",
                         "remove one of the two, or make its value a list")  # fmt: skip
         frame.seen[written] = place
         frame.key = written
@@ -281,7 +282,7 @@ class Builder:
         if WORDS.match(text):
             plainly = {"~": "null", "null": "null", "true": "true", "y": "true", "yes": "true", "on": "true"}
             hint = f"write {quoted(text)} if it is text, or {plainly.get(text.lower(), 'false')}"
-            self.report("TC012", event, f"{text} is not the same to every YAML reader", hint)
+            self.report("TC012", event, f"YAML readers disagree on the meaning of {text}", hint)
         elif WHOLE.match(text) and len(text) < 20 and abs(int(text)) < 2**63:
             return int(text)
         elif FRACTION.match(text) and text == repr(float(text)) and text != "-0.0":
@@ -289,13 +290,13 @@ class Builder:
         elif DATE.match(text):
             self.report("TC014", event, f"{text} is a date to some YAML readers", f"write {quoted(text)}")
         elif NUMERIC.match(text):
-            self.report("TC013", event, f"{text} is not the same number to every YAML reader", number_hint(text))
+            self.report("TC013", event, f"YAML readers disagree on the number {text}", number_hint(text))
         elif text == "<<":
             self.report("TC009", event, "the merge key << is not allowed", 'write the keys out, or quote it: "<<"')
         elif text == "=":
-            self.report("TC012", event, "= is a value of its own to some YAML readers", 'write "="')
+            self.report("TC012", event, "= is a special value to some YAML readers", 'write "="')
         elif "\t" in text:
-            self.report("TC005", event, "an unquoted text holds a tab", f"write {quoted(text)}, or use spaces")
+            self.report("TC005", event, "an unquoted text contains a tab", f"write {quoted(text)}, or use spaces")
         return text
 
 
@@ -327,9 +328,9 @@ def syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
     line = lines[place[0] - 1] if place[0] <= len(lines) else ""
     here = line[place[1] - 1 : place[1]]
     if here == "\t" or (line.lstrip(" ").startswith("\t") and "block" in str(error.context or "")):
-        return problem("TC005", place, "a tab stands where YAML allows only spaces", "indent with spaces")
+        return problem("TC005", place, "a tab is used where YAML allows only spaces", "indent with spaces")
     if "mapping values are not allowed" in words:
-        return problem("TC004", place, "a colon inside an unquoted text, or a line that is indented wrongly",
+        return problem("TC004", place, "a colon in an unquoted text, or a wrong indentation",
                        "quote the text with the colon, or align the key with its neighbours")  # fmt: skip
     if "cannot start any token" in words:
         return problem("TC004", place, f"an unquoted value cannot begin with {here}", "quote the value")
@@ -338,7 +339,7 @@ def syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
         return problem("TC004", start, "the quote that begins here is not closed", "close it with the same quote")
     if "expected ',' or ']'" in words or "expected ',' or '}'" in words:
         return problem("TC004", place, f"the bracket is not closed, or a comma is missing ({words})",
-                       "add what is missing; quote texts that hold brackets, braces or commas")  # fmt: skip
+                       "add what is missing; quote texts that contain brackets, braces or commas")  # fmt: skip
     if "could not find expected ':'" in words:
         return problem("TC004", place, "a key without a colon", "write `key: value`; quote a text of several lines")
     if "undefined alias" in words or "anchor" in words:

@@ -1,4 +1,4 @@
-"""`truecall explain`: how a payload was understood, which contracts apply to it and why the others do not."""
+"""`truecall explain`: how truecall reads a payload, which contracts apply to it, and why the others do not."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SHOWN = (
 )  # fmt: skip
 
 NO_CALL = (
-    "This event is known and is no finished tool call: no contract is judged by it alone. What the hook does before "
-    "a call and at a stop depends on what the session did: truecall log shows it."
+    "This event is not a finished tool call, so no contract is judged by it alone. Before a call and at a stop, the "
+    "hook also uses what the session did before: see truecall log."
 )
 
 
@@ -33,7 +33,12 @@ NO_CALL = (
 @click.option("--contracts", metavar="PATH", help="A contract file; default: every truecall.yaml from here upward.")
 @click.option("--harness", type=click.Choice(NAMES), help="Who sent the payload; recognised if left out.")
 def explain(payload: str, contracts: str | None, harness: str | None) -> None:
-    """Shows how PAYLOAD (a file, or - for standard input) was understood, and what applies to it."""
+    """Show how truecall reads PAYLOAD, and which contracts apply to it.
+
+    PAYLOAD is a file, or - for standard input. For a contract that does not apply, the output says why.
+
+    Exit codes: 0 shown, 2 wrong usage, 3 an unreadable payload.
+    """
     call = payload_files.call(payload, harness)
     if call is None:
         click.echo(NO_CALL)
@@ -41,42 +46,47 @@ def explain(payload: str, contracts: str | None, harness: str | None) -> None:
     click.echo(f"{call.harness} {call.event}")
     world = World(call.start_cwd)
     for name in SHOWN:
-        click.echo(f"  {name:<10} {fact(name, call, world)}")
+        click.echo(f"  {name:<10} {describe_fact(name, call, world)}")
     for source in payload_files.sources(contracts):
         click.echo(f"\n{source.path}")
-        named = {found.id for found in source.named(call)}
-        for found in source.contracts():
-            click.echo(f"  {found.id}: {why(found, call, found.id in named)}")
+        named = {contract.id for contract in source.named(call)}
+        for contract in source.contracts():
+            click.echo(f"  {contract.id}: {explain_contract(contract, call, contract.id in named)}")
 
 
-def fact(name: str, call: ToolCall, world: World) -> str:
+def describe_fact(name: str, call: ToolCall, world: World) -> str:
+    """Return the value of a name of the call, bounded and without secrets."""
     value = Facts(call, world).get(name)
     if value is ABSENT:
         return "absent"
     return quoted(value if isinstance(value, str) else json.dumps(value, ensure_ascii=True), 300)
 
 
-def why(found: Contract, call: ToolCall, named: bool) -> str:
-    """Why a contract applies to a call, or why it does not."""
-    plain = found.plain
+def explain_contract(contract: Contract, call: ToolCall, named: bool) -> str:
+    """Say why a contract applies to a call, or why it does not; `named`: its `tool` or `kind` is that of the call."""
+    plain = contract.plain
     if plain.get("event") == "stop":
         return "is judged when the agent wants to stop"
     if not named:
         about = ", ".join([*plain.get("tool", ()), *(f"kind {kind}" for kind in plain.get("kind", ()))])
         return f"does not apply: it is about {about}"
-    world = World(call.start_cwd, found.project, time.monotonic() + DEADLINE)
+    world = World(call.start_cwd, contract.project, time.monotonic() + DEADLINE)
     before = call.event == "PreToolUse"
     if before and not guards(plain):
-        return "is not asked before a call"
+        return "does not run before a call"
     if not before and guards_only(plain):
-        return "is asked before a call only"
+        return "runs only before a call"
     try:
-        applying = find_applications(found, call, world, before, before)
+        applying = find_applications(contract, call, world, before, before)
     except Unverified as trouble:
-        return f"could not be told, because {trouble.why}"
+        return f"unverified, because {trouble.why}"
     if isinstance(applying, str):
         return f"does not apply: {quoted(applying, 400)}"
-    subjects = [each.file.path if each.file else ", ".join((each.match or {}).values()) for each in applying]
-    named_subjects = [subject for subject in subjects if subject]
-    of = f" to {quoted(', '.join(named_subjects), 400)}" if named_subjects else ""
-    return f"guards it{of.replace(' to ', ': ', 1)}" if before else f"applies{of}"
+    subjects = [
+        application.file.path if application.file else ", ".join((application.match or {}).values())
+        for application in applying
+    ]
+    shown = quoted(", ".join(filter(None, subjects)), 400)
+    if before:
+        return f"guards it: {shown}" if shown else "guards it"
+    return f"applies to {shown}" if shown else "applies"

@@ -41,12 +41,14 @@ SKIPPED = (".git", ".hg", "node_modules", ".venv", "__pycache__")
 @click.command("lint")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text",
-              show_default=True, help="How the findings are written.")  # fmt: skip
+              show_default=True, help="The format of the findings.")  # fmt: skip
 def lint(paths: tuple[str, ...], form: str) -> None:
-    """Check contract files. A PATH is a file, or a folder in which every truecall.yaml is checked; without
-    one, it is the truecall.yaml of this folder.
+    """Check contract files.
 
-    Ends with 0 where no file has an error, 1 where one has, 2 where there is nothing to check.
+    PATH is a contract file, or a folder in which every truecall.yaml is checked; default: the truecall.yaml of the
+    current folder. `truecall rule CODE` explains the code of a finding.
+
+    Exit codes: 0 no file has an error, 1 a file has an error, 2 there is no file to check.
     """
     files, findings = gathered(paths or (FILE_NAME,))
     found: list[tuple[str, Problem]] = list(findings)
@@ -75,10 +77,10 @@ def gathered(paths: Sequence[str]) -> tuple[list[str], list[tuple[str, Problem]]
         elif os.path.isfile(path):
             files.append(path)
         else:
-            why = "is no regular file" if os.path.lexists(path) else "does not exist"
+            why = "is not a regular file" if os.path.lexists(path) else "does not exist"
             beside = [name for name in NEARLY if os.path.isfile(os.path.join(os.path.dirname(path), name))]
             hint = f"rename {beside[0]} to {FILE_NAME}" if beside and os.path.basename(path) == FILE_NAME else ""
-            hint = hint or "name a file or a folder that is there, or begin with: truecall init"
+            hint = hint or "name an existing file or folder, or run: truecall init"
             raise UsageError(f"the contract file {why}", path, hint)
     return list(dict.fromkeys(files)), nearly
 
@@ -93,7 +95,8 @@ def below(folder: str) -> Iterator[str]:
 
 
 def misnamed(path: str) -> Problem:
-    return codes.problem("TC301", (1, 1), f"{os.path.basename(path)} is not read", f"rename it to {FILE_NAME}")
+    return codes.problem("TC301", (1, 1), f"truecall does not read {os.path.basename(path)}",
+                         f"rename it to {FILE_NAME}")
 
 
 def read(path: str) -> bytes:
@@ -103,7 +106,7 @@ def read(path: str) -> bytes:
             return stream.read(LARGEST + 1)
     except OSError as error:
         what = f"the contract file cannot be read: {error.strerror}"
-        raise UsageError(what, path, "look at its permissions") from None
+        raise UsageError(what, path, "check its permissions") from None
 
 
 def summary(files: int, found: Findings) -> str:

@@ -18,11 +18,11 @@ def text() -> str:
 
 
 @click.command("schema")
-@click.option("--output", "-o", metavar="FILE", help="Write it to FILE instead, in one step.")
+@click.option("--output", "-o", metavar="FILE", help="Write it to FILE instead.")
 def schema(output: str | None) -> None:
     """Print the JSON Schema (draft 2020-12) of a contract file.
 
-    An editor that knows it completes and checks while you write. The first line of a contract file names it:
+    An editor uses it to complete and check contract files. Name it in the first line of a contract file:
 
     \b
         # yaml-language-server: $schema=truecall.schema.json
@@ -34,7 +34,7 @@ def schema(output: str | None) -> None:
 
 
 def write(path: str, content: str) -> None:
-    """Writes a file so that nobody ever sees half of it. Raises UsageError."""
+    """Write a file in one step, so that no reader sees half of it. Raises UsageError."""
     path = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.getpid()}.tmp")
     try:
@@ -46,4 +46,5 @@ def write(path: str, content: str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise UsageError(f"the file cannot be written: {error.strerror}", path, "name another with -o") from None
+        raise UsageError(f"the file cannot be written: {error.strerror}", path,
+                         "choose another file with -o") from None

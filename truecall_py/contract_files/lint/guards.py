@@ -32,10 +32,11 @@ def at_the_stop(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
         given = [name for name in GUARDS if name in entry]
         for name in given if entry.get("event") == "stop" else ():
-            yield subject.find("TC230", (*path, name), f"`{name}` is asked before a call, and `event: stop` has none",
-                               "make it a contract of its own, with tool or kind", key=True)  # fmt: skip
+            yield subject.find("TC230", (*path, name), f"`{name}` runs before a call, but `event: stop` has no call",
+                               "move it to a contract with tool or kind", key=True)  # fmt: skip
         if "on_unverified" in entry and not given:
-            yield subject.find("TC230", (*path, "on_unverified"), "`on_unverified` is for guards, and there is none",
+            yield subject.find("TC230", (*path, "on_unverified"),
+                               "`on_unverified` is for guards, but this contract has none",
                                "add `pre` or `requires`", key=True)  # fmt: skip
 
 
@@ -47,7 +48,7 @@ def condition_of_answer(subject: Subject) -> Iterator[Problem]:
         for name in entry.get("when", {}):
             root = name.partition(".")[0]
             if root in ANSWERED:
-                words = f"`{root}` is not known before the call, and this contract is asked before it only"
+                words = f"`{root}` is unknown before the call, but this contract runs only then"
                 yield subject.find("TC231", (*path, "when", name), words, key=True)
 
 
@@ -55,7 +56,7 @@ def template_of_answer(subject: Subject) -> Iterator[Problem]:
     for path, part in subject.parts():
         root = part.path.partition(".")[0]
         if of_pre(path) and root in ANSWERED:
-            yield subject.find("TC232", path, f"`{root}` is not known before the call")
+            yield subject.find("TC232", path, f"`{root}` is unknown before the call")
 
 
 def check_of_answer(subject: Subject) -> Iterator[Problem]:
@@ -64,14 +65,14 @@ def check_of_answer(subject: Subject) -> Iterator[Problem]:
             continue
         for field, values in getattr(load_check(check.name), "ONLY_AFTER", {}).items():
             if not field:
-                words = f"`{check.name}` looks at {values}, which is not made yet"
+                words = f"`{check.name}` looks at {values}, but a guard runs before the call"
                 yield subject.find("TC233", check.path, words, key=True)
             elif field in check.params and (not values or check.params[field] in values):
-                words = f"`{field}` of `{check.name}` is about what the call did, and it is not made yet"
+                words = f"`{field}` of `{check.name}` is about what the call did, but a guard runs before it"
                 yield subject.find("TC233", (*check.path, field), words, key=True)
     for site in subject.sites:
         if site.owner == "matcher" and site.field.name in DELTAS and of_pre(site.path):
-            words = f"`{site.field.name}` compares with the value before the call, and it is not made yet"
+            words = f"`{site.field.name}` compares with the value before the call, but a guard runs before it"
             yield subject.find("TC233", site.path, words, key=True)
 
 

@@ -22,30 +22,31 @@ def settles(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
         receipt = entry.get("receipt")
         if "key" in entry and receipt is None:
-            yield subject.find("TC220", (*path, "key"), "`key` is the key of an operation, and there is no `receipt`",
+            yield subject.find("TC220", (*path, "key"),
+                               "`key` identifies an operation, but this contract has no `receipt`",
                                "add receipt, or remove key", key=True)  # fmt: skip
         if not isinstance(receipt, dict):
             continue
         here = (*path, "receipt")
         if entry.get("event") == "stop" or not {"tool", "kind"} & set(entry):
-            yield subject.find("TC220", here, "a receipt is that of a call, and this contract names none",
-                               "name its tool or kind, and leave event out", key=True)  # fmt: skip
+            yield subject.find("TC220", here, "a receipt belongs to a call, but this contract names none",
+                               "add tool or kind, and remove event", key=True)  # fmt: skip
         named = [(place, name) for field in ("match", "key") for place, name in answers(entry, receipt, field, path)]
         for place, name in named:
-            words = f"{name} is what the tool answers, and that cannot say which operation it was"
+            words = f"{name} is part of the answer, which cannot identify the operation"
             yield subject.find("TC220", place, words, "use the arguments of the call")
         when = entry.get("when")
         for name in sorted(when if isinstance(when, dict) else ()):
             if str(name).partition(".")[0] in ANSWERED:
-                words = f"{name} is told by the answer, and an operation whose answer is lost was begun as well"
-                yield subject.find("TC220", (*path, "when", name), words, "use what the call itself says", key=True)
+                words = f"{name} is part of the answer, but an operation whose answer is lost was begun too"
+                yield subject.find("TC220", (*path, "when", name), words, "use the arguments of the call", key=True)
         if "doubts" in entry:
-            words = "an operation of which nobody can tell whether it is done is never passed over in silence"
+            words = "`doubts: silent` would hide an operation whose result is unknown"
             yield subject.find("TC220", (*path, "doubts"), words, "remove doubts", key=True)
         states = receipt.get("states")
         if isinstance(states, dict) and "verified" not in states.values():
             yield subject.find("TC220", (*here, "states"), "no state of the receipt means verified",
-                               "say which state means that it is done: completed: verified", key=True)  # fmt: skip
+                               "add the state that means done, such as completed: verified", key=True)  # fmt: skip
 
 
 def answers(
@@ -62,18 +63,19 @@ def steps(subject: Subject) -> Iterator[Problem]:
     known = {str(entry.get("id")): entry for _, entry in walk.entries(subject.document.data)}
     for path, entry in subject.entries:
         if "by" in entry and "steps" not in entry:
-            yield subject.find("TC221", (*path, "by"), "`by` tells instances of `steps` apart, and there are none",
+            yield subject.find("TC221", (*path, "by"),
+                               "`by` distinguishes instances of `steps`, but this contract has no steps",
                                "add steps, or remove by", key=True)  # fmt: skip
         if "steps" not in entry:
             continue
         if entry.get("event") != "stop" or {"tool", "kind", "post", "claims"} & set(entry):
-            words = "`steps` are shown at the stop, in a contract that asks for nothing else"
+            words = "`steps` needs a contract with `event: stop` that checks nothing else"
             yield subject.find("TC221", (*path, "steps"), words, "write event: stop, and no tool, post or claims",
                                key=True)  # fmt: skip
         for place, name in walk.items(entry["steps"], (*path, "steps")):
             other = known.get(str(name))
             if other is None or other is entry or other.get("event") == "stop":
-                why = "is no contract of this file" if other is None else "is judged after no call"
+                why = "is not a contract of this file" if other is None else "is not judged after a call"
                 hint = "name a contract that has a tool or kind"
                 yield subject.find("TC221", place, f"the step {name} {why}", hint)
 

@@ -54,11 +54,11 @@ def template_place(subject: Subject) -> Iterator[Problem]:
         if template.OPEN in text and not site.templated and site.field.name not in FREE:
             pattern = site.field.kind in walk.EXPRESSIONS or site.field.name == "runs"
             why = "a value of the call never becomes part of a pattern; use contains" if pattern else ""
-            yield subject.find("TC202", path, f"no template is filled in in `{site.field.name}`", why)
+            yield subject.find("TC202", path, f"`{site.field.name}` takes no templates", why)
     whole = {path for path, _ in subject.entries}
     for path in subject.document.keys:
         if template.OPEN in str(path[-1]) and path[:2] in whole:
-            yield subject.find("TC202", path, "no template is filled in in a key", key=True)
+            yield subject.find("TC202", path, "a key takes no templates", key=True)
 
 
 def unknown_name(path: str, match: bool) -> tuple[str, str] | None:
@@ -116,7 +116,8 @@ def match_captured(subject: Subject) -> Iterator[Problem]:
         if path[:2] not in captured or root != "match" or not name or "." in name:
             continue
         if path[2:3] == ("when",):
-            yield subject.find("TC205", path, "`match` is what `when` captures", "use it in `post` or `pre`")
+            yield subject.find("TC205", path, "`match` has no value in `when`, which captures it",
+                               "use it in `post` or `pre`")
         elif name not in captured[path[:2]]:
             yield subject.find("TC205", path, f"no `runs` pattern in `when` captures {{{name}}}")
 
@@ -147,7 +148,7 @@ def runs_pattern(subject: Subject) -> Iterator[Problem]:
 def runs_place(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if site.field.name == "runs" and site.path[2:] != ("when", "args.command", "runs"):
-            yield subject.find("TC208", site.path, "`runs` is asked of the command of a call only", key=True)
+            yield subject.find("TC208", site.path, "`runs` works only on `args.command` in `when`", key=True)
 
 
 def same_id(subject: Subject) -> Iterator[Problem]:
@@ -158,14 +159,14 @@ def same_id(subject: Subject) -> Iterator[Problem]:
             continue
         if name in first:
             line = subject.document.place(first[name])[0]
-            yield subject.find("TC209", (*path, "id"), f"the id {name} is taken by the contract in line {line}")
+            yield subject.find("TC209", (*path, "id"), f"the contract in line {line} already has the id {name}")
         first.setdefault(name, (*path, "id"))
 
 
 def no_duration(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if site.field.kind in ("duration", "period") and parse_duration(site.value) == 0:
-            yield subject.find("TC210", site.path, f"`{site.field.name}` is no time at all")
+            yield subject.find("TC210", site.path, f"`{site.field.name}` is zero")
 
 
 def url_authority(subject: Subject) -> Iterator[Problem]:
@@ -201,7 +202,7 @@ def unknown_pack(subject: Subject) -> Iterator[Problem]:
         for path, name in walk.items(site.value, site.path):
             if name not in known:
                 meant = near(name, known)
-                hint = f"did you mean {meant}?" if meant else f"packs: {', '.join(known) or 'none are installed'}"
+                hint = f"did you mean {meant}?" if meant else f"packs of truecall: {', '.join(known) or 'none'}"
                 yield subject.find("TC213", path, f"there is no pack {name}", hint)
 
 
@@ -228,7 +229,7 @@ def two_ways(subject: Subject) -> Iterator[Problem]:
     for _, check in subject.checks:
         given = [name for name in getattr(load_check(check.name), "EXCLUSIVE", ()) if name in check.params]
         if len(given) > 1:
-            words = f"`{check.name}` holds both {given[0]} and {given[1]}"
+            words = f"`{check.name}` has both {given[0]} and {given[1]}, which exclude each other"
             yield subject.find("TC216", (*check.path, given[1]), words, key=True)
 
 

@@ -78,7 +78,7 @@ class Structure:
         beside = self.at(path[:-1])
         if isinstance(beside, dict) and len(beside) > 1 and sibling(beside, json_schema.check_names()) == path[-1]:
             return  # `several` says it better
-        hint = "give it one, indented below its key, or remove the key" if kind else "write null for no value"
+        hint = "add a value, indented below its key, or remove the key" if kind else "write null for no value"
         self.add("TC017", path, f"{where} has no value; expected {expected}", hint, key=True)
 
     def at(self, path: Path) -> Any:
@@ -119,7 +119,7 @@ class Structure:
             self.too_little(path, schema, kind, error.instance)
         elif name == "uniqueItems":
             ((twice, _),) = Counter(map(shown, error.instance)).most_common(1)
-            self.add("TC113", path, f"{twice} stands twice in {self.where(path)}")
+            self.add("TC113", path, f"{twice} occurs twice in {self.where(path)}")
         elif name in ("minimum", "maximum"):
             limit = "at least" if name == "minimum" else "at most"
             self.add(
@@ -153,7 +153,8 @@ class Structure:
             if kind == "check":
                 self.add("TC114", here, f"`{key}` is not a check", hint, key=True)
             elif kind == "source":
-                self.add("TC116", here, f"`{key}` settles no operation", f"known here: {', '.join(known)}", key=True)
+                self.add("TC116", here, f"`{key}` cannot settle an operation", f"known here: {', '.join(known)}",
+                         key=True)
             elif kind == "matcher":
                 if not meant:
                     hint += "; to compare with a map, write {equals: {...}}"
@@ -188,12 +189,12 @@ class Structure:
         check = sibling(instance, known)
         if check:
             rest = ", ".join(f"{name}: ..." for name in names if name != check)
-            self.add("TC107", path, f"the fields of `{check}` stand beside it, not inside it",
+            self.add("TC107", path, f"the fields of `{check}` are beside it, not inside it",
                      f"indent them below it: {{{check}: {{{rest}}}}}")  # fmt: skip
             return
         entries = ", ".join(f"{{{name}: ...}}" for name in names)
-        self.add("TC107", path, f"one map holds {len(names)} checks: {', '.join(names)}",
-                 f"write a list, one check an entry: [{entries}]")  # fmt: skip
+        self.add("TC107", path, f"one map contains {len(names)} checks: {', '.join(names)}",
+                 f"write a list with one check per entry: [{entries}]")  # fmt: skip
 
     def too_little(self, path: Path, schema: dict[str, Any], kind: str, instance: Any) -> None:
         if kind == "contracts":
@@ -208,7 +209,8 @@ class Structure:
     def choice(self, path: Path, allowed: Sequence[Any], found: Any, kind: str) -> None:
         words = ", ".join(str(item) for item in allowed)
         if path == ("version",):
-            self.add("TC105", path, f"version {shown(found)} is not known to this version of truecall",
+            self.add("TC105", path,
+                     f"this version of truecall does not support version {shown(found)} of the contract format",
                      "write `version: 1`, or update truecall")  # fmt: skip
             return
         meant = near(found, [str(item) for item in allowed]) if isinstance(found, str) else None

@@ -22,7 +22,7 @@ def delta_place(subject: Subject) -> Iterator[Problem]:
         check = None if site.path[2:3] == ("when",) else next((name for name in site.path if name in NAMES), None)
         if check is None or not hasattr(load_check(str(check)), "before"):
             where = f"`{check}`" if check else "`when`"
-            words = f"`{site.field.name}` compares with the value before the call, and {where} does not know that"
+            words = f"`{site.field.name}` compares with the value before the call, but {where} takes no snapshot"
             yield subject.find("TC218", site.path, words, key=True)
 
 
@@ -35,7 +35,7 @@ def tool_or_stop(subject: Subject) -> Iterator[Problem]:
         if not stop and "claims" in entry:
             yield subject.find("TC219", (*path, "claims"), "`claims` is for contracts with `event: stop`", key=True)
         if stop and "claims" in entry and "post" not in entry and not {"tool", "kind"} & set(entry):
-            words = "a claim needs `post`, or the calls that must stand behind it"
+            words = "a claim needs `post`, or the calls that must back it"
             yield subject.find("TC219", (*path, "claims"), words, "add post, tool or kind", key=True)
 
 

@@ -53,7 +53,7 @@ def always_true(subject: Subject) -> Iterator[Problem]:
             yield subject.find("TC310", site.path, f"{here} of an empty text is never true", "name a text")
         elif site.field.kind == "pattern" and isinstance(value, str) and matches_everything(value):
             yield subject.find(
-                "TC310", site.path, f"{here} is found in every text, since it also matches the empty text"
+                "TC310", site.path, f"{here} matches every text, because it matches the empty text"
             )
         elif name == "at_least" and value == 0 and "length" in (site.subject, site.path[-2]):
             yield subject.find("TC310", site.path, "every length is at least 0")
@@ -75,7 +75,7 @@ def no_exit_code(subject: Subject) -> Iterator[Problem]:
             if owner == path and field in check.params and check.params[field] == value:
                 asked.append((*check.path, field))
         for place in asked:
-            yield subject.find("TC311", place, f"a call of {without[0]} has no exit code in any harness")
+            yield subject.find("TC311", place, f"{without[0]} has no exit code in any client")
 
 
 def beyond_deadline(subject: Subject) -> Iterator[Problem]:
@@ -83,7 +83,7 @@ def beyond_deadline(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         deadline = AT_STOP if site.path[:2] in at_stop else DEADLINE
         if site.field.kind == "duration" and site.owner == "contract" and parse_duration(site.value) > deadline:
-            words = f"`{site.field.name}` is {site.value}, and the hook ends after {deadline:g}s"
+            words = f"`{site.field.name}` is {site.value}, but the hook ends after {deadline:g}s"
             yield subject.find("TC312", site.path, words)
 
 
@@ -104,13 +104,13 @@ def risky_place(subject: Subject) -> Iterator[Problem]:
             whole = len(template.parse(text)) == 1
             root = found[0].path.partition(".")[0]
             if site.field.kind == "path" and whole and root in ("result", "text"):
-                yield subject.find("TC314", path, "the tool's own answer alone decides where is looked")
+                yield subject.find("TC314", path, "the answer of the tool alone decides which file is checked")
             elif site.field.kind == "argv" and path[-1] == 0 and any(part.path != "project" for part in found):
                 yield subject.find("TC314", path, "a value of the call decides which program is run",
                                    "name the program, and pass the value as an argument")  # fmt: skip
             elif site.field.name == "env" and any(part.path != "project" for part in found):
                 yield subject.find("TC314", path, "a value of the call enters the environment of a program",
-                                   "pass it as an argument: PATH, say, changes what is run")  # fmt: skip
+                                   "pass it as an argument: a variable such as PATH changes what runs")  # fmt: skip
 
 
 def text_on_command(subject: Subject) -> Iterator[Problem]:
@@ -139,7 +139,7 @@ def comma(subject: Subject) -> Iterator[Problem]:
     for path, name in tool_names(subject):
         if "," in name:
             listed = ", ".join(filter(None, map(str.strip, name.split(","))))
-            yield subject.find("TC317", path, f"the comma is taken as part of the name {name}", f"write [{listed}]")
+            yield subject.find("TC317", path, f"the comma is part of the name {name}", f"write [{listed}]")
 
 
 def expression(subject: Subject) -> Iterator[Problem]:
@@ -149,7 +149,7 @@ def expression(subject: Subject) -> Iterator[Problem]:
             choices = bare.strip("()").split("|")
             hint = f"write [{', '.join(choices)}]" if len(choices) > 1 else f'write "{bare}"'
             plain = not re.search(r"[|^$\\()\[\]]", "".join(choices))
-            yield subject.find("TC318", path, f"{name} looks like a regular expression, and is a glob",
+            yield subject.find("TC318", path, f"{name} looks like a regular expression, but is a glob",
                                hint if plain else "* is any text, ? any character")  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def idle_pause(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
         if "every" in entry and "within" not in entry and "stable_for" not in entry:
             yield subject.find(
-                "TC319", (*path, "every"), "there is one look only, and no pause between two", key=True
+                "TC319", (*path, "every"), "there is only one probe, so there is no pause", key=True
             )
 
 
@@ -166,8 +166,9 @@ def silent_format(subject: Subject) -> Iterator[Problem]:
         if site.field.kind == "json-schema" and isinstance(site.value, dict):
             for where, name in formats_of(site.value, site.path):
                 if name not in FORMATS:
-                    yield subject.find("TC321", where, f"the format {name} is not asserted: every text passes",
-                                       f"asserted are {', '.join(FORMATS)}; for others write a pattern")  # fmt: skip
+                    yield subject.find("TC321", where,
+                                       f"truecall does not assert the format {name}: every text passes",
+                                       f"write a pattern, or one of the formats {', '.join(FORMATS)}")  # fmt: skip
 
 
 def formats_of(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
