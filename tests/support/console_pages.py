@@ -54,7 +54,7 @@ VARIES = (
     (re.compile(r"\b\d\d:\d\d:\d\d\b"), "CLOCK"),
     (re.compile(r"\bjust now\b|\b\d+(\.\d+)? (ms|s|min) ago\b"), "AGO"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s|min)\b"), "DURATION"),
-    (re.compile(r"\b\d+ bytes\b"), "SIZE"),
+    (re.compile(r"\b\d+[\s│]+bytes\b"), "SIZE"),
 )
 
 
