@@ -34,6 +34,13 @@ def test_the_session_is_what_the_demo_prints() -> None:
     assert read("session.svg") == session.draw(session.run_demo()), "run: python docs/assets/session.py"
 
 
+def test_the_rooms_are_those_of_the_imports() -> None:
+    """architecture.svg is drawn from the package's imports, and the way of a call leads through rooms that exist."""
+    architecture = script("architecture")
+    assert read("architecture.svg") == architecture.draw(), "run: python docs/assets/architecture.py"
+    assert {room for room, _ in architecture.STEPS} <= set(architecture.rooms.names())
+
+
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_stands_alone(name: str) -> None:
     """No font, style, script or picture comes from elsewhere, and the picture says what it shows."""

@@ -174,6 +174,7 @@ def pages() -> dict[str, dict[str, str]]:
             "checks": checks_table(), **{f"check {name}": check_section(name) for name in checks.NAMES},
         },
         "docs/reference/commands.md": {"commands": commands_page()},
+        "docs/explanation/architecture.md": {"rooms": rooms_table()},
         "docs/reference/clients.md": {"clients": clients_table()},
         "docs/reference/contract-format.md": {
             "fields file": fields_table(contract_fields.FILE_FIELDS),
