@@ -1,5 +1,5 @@
-"""The same judgement as a function, for other Python programs. Reads no standard input, prints nothing,
-needs no trust: whoever calls it chose the contracts."""
+"""The same judgement as a function for Python programs. Reads no standard input, prints nothing, and
+needs no trust: its caller chose the contracts."""
 
 from __future__ import annotations
 

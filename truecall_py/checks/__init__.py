@@ -1,5 +1,5 @@
-"""The list of checks. A check is one module of this package, imported only when a contract uses it; `interface`
-describes the parts of a check."""
+"""The checks, one module each. A module is imported only when a contract uses it; `interface` describes the parts
+of a check."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The clients that truecall works with, and which of them sent a payload.
+"""One folder for each client, and the recognition of a payload's sender.
 
-Everything that is known of one client lies in its own folder, and nothing of it elsewhere. To add one:
+Everything that is known of one client is in its own folder, and nothing of it elsewhere. To add one:
 
 1. Make the folder `clients/<name>/`, with `_` for `-`, and in it the modules that clients/interface.py lists. The
    folder of a client that is much like it is a good start.

@@ -1,1 +1,1 @@
-"""Writes the files that are generated from the code. Not part of the wheel."""
+"""Generates the launcher, settings and docs from the code. Not part of the wheel."""

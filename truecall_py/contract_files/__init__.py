@@ -1,1 +1,1 @@
-"""From the bytes of a YAML file to a compiled contract. Never imported by the hook."""
+"""Compiles contract files: YAML reader, JSON Schema, lint, compiler. Never imported by the hook."""

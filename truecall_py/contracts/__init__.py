@@ -1,1 +1,1 @@
-"""A compiled contract as the hook sees it: model, matchers, templates, facts of a call."""
+"""A compiled contract as the hook uses it: model, matchers, templates, facts of a call."""

@@ -1,1 +1,1 @@
-"""Values and errors that every room uses; cheap stand-ins for json, dataclasses and hashlib."""
+"""Values and errors that every room uses, and cheap stand-ins for json, dataclasses and hashlib."""

@@ -1,1 +1,1 @@
-"""Shows whether truecall is really asked."""
+"""Tests whether the hook is called and answers."""

@@ -1,1 +1,1 @@
-"""Contracts that are judged before a call."""
+"""Judges contracts before a call."""

@@ -1,1 +1,1 @@
-"""One event in, one answer out; the fail-closed boundary."""
+"""Reads one event and writes one answer; the fail-closed boundary."""

@@ -1,1 +1,1 @@
-"""Contracts, a call and the world to verdicts, and their entry in the ledger."""
+"""Judges a call by its contracts, and records the verdicts."""

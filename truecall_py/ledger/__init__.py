@@ -1,1 +1,1 @@
-"""The event store, and what follows from its events."""
+"""The event store, and the state that follows from it: attempts, cooldowns, unresolved calls."""

@@ -1,1 +1,1 @@
-"""Every sentence that an agent or a person reads about a verdict, one module an occasion."""
+"""Every sentence about a verdict that an agent or a person reads, one module for each occasion."""

@@ -1,1 +1,1 @@
-"""What must happen once: intents, receipts, their order, and looking them up later."""
+"""Operations that must happen once: intents, receipts, precedence, later lookups."""

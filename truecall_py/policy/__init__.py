@@ -1,1 +1,1 @@
-"""From a verdict and the attempts to an order and the form of its delivery. Pure data."""
+"""Turns a verdict and the attempts into an order and the form of its delivery. Pure data."""

@@ -1,1 +1,1 @@
-"""install, uninstall, init: plans and carries out edits of client settings."""
+"""Plans and carries out edits of client settings, for install, uninstall and init."""

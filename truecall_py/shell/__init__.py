@@ -1,1 +1,1 @@
-"""Shell command text to simple commands, how certainly each ran, and the `runs` patterns."""
+"""Parses shell commands, decides which of them certainly ran, and matches `runs` patterns."""

@@ -1,1 +1,1 @@
-"""The gate at the end of a turn."""
+"""The stop gate at the end of a turn."""

@@ -1,1 +1,1 @@
-"""Pins: what a person has seen and trusted."""
+"""The pins of trusted contract files."""

@@ -1,1 +1,1 @@
-"""The child process that may use site-packages and run a person's own code."""
+"""The child process that may use site-packages and run a contract's own code."""
