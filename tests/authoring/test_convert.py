@@ -24,7 +24,7 @@ def one(post: Any, tool: str = "mcp__a__b", **more: Any) -> tuple[dict[str, Any]
     """(the new contract, everything that is said of it); an empty map where it was left out."""
     found = of({"tool": tool, "post": post, **more})
     entries = yaml.safe_load(found.text).get("contracts") or [{}]
-    assert loader.problems(found.text.encode(), "new.yaml") == [] or not found.count
+    assert loader.find_problems(found.text.encode(), "new.yaml") == [] or not found.count
     return entries[0], "\n".join(note.words for note in found.notes)
 
 
@@ -192,7 +192,7 @@ def test_whatever_comes_in_what_comes_out_lints(contracts: list[Any]) -> None:
     except UsageError:
         return
     if found.count:
-        assert loader.problems(found.text.encode(), "new.yaml") == [], found.text
+        assert loader.find_problems(found.text.encode(), "new.yaml") == [], found.text
     assert found.count + sum("left out" in note.words and "check" not in note.words.split("left out")[0] for note in found.notes) >= len(contracts)
 
 

@@ -28,7 +28,7 @@ def recorded(project: Any, plain: dict[str, Any], *options: str) -> tuple[dict[s
     path = payload_file(project, plain)
     done = project.command("record", path, *options)
     assert done.returncode == 0, done
-    assert loader.problems(done.stdout.encode(), "truecall.yaml") == [], done.stdout
+    assert loader.find_problems(done.stdout.encode(), "truecall.yaml") == [], done.stdout
     contracts = project.write("recorded.yaml", done.stdout)
     judged = project.command("verify", "--require-match", "--contracts", contracts, path)
     os.unlink(contracts)

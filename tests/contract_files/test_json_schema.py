@@ -24,14 +24,14 @@ def test_prints_the_loaders_schema() -> None:
     result = CliRunner().invoke(schema)
     assert result.exit_code == 0
     printed = json.loads(result.stdout)
-    assert printed == json_schema.schema() == json_schema.shared()
+    assert printed == json_schema.build_schema() == json_schema.get_schema()
     assert printed["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     jsonschema.Draft202012Validator.check_schema(printed)
 
 
 def test_every_field_is_in_it() -> None:
     """Every declared field of file, contract, matcher and check has its entry, with its help."""
-    found = json_schema.schema()
+    found = json_schema.build_schema()
     places = {"truecall contract file": (found, contract_fields.FILE_FIELDS)}
     places["contract"] = (found["$defs"]["contract"], contract_fields.FIELDS)
     places["receipt"] = (found["$defs"]["receipt"], contract_fields.RECEIPT_FIELDS)
@@ -54,7 +54,7 @@ def test_every_kind_is_accepted() -> None:
 
 def test_every_reference_leads_somewhere() -> None:
     """Every $ref of the schema is one of its own definitions, so that editors need no network."""
-    found = json_schema.schema()
+    found = json_schema.build_schema()
     pending: list[Any] = [found]
     while pending:
         item = pending.pop()
@@ -68,7 +68,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 def test_examples_of_the_checks_are_accepted() -> None:
     """The parameters of every check's own examples meet its definition."""
-    found = json_schema.schema()
+    found = json_schema.build_schema()
     for name in checks.NAMES:
         validator = jsonschema.Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": found["$defs"]})
         for example in checks.load_check(name).EXAMPLES:
@@ -77,7 +77,7 @@ def test_examples_of_the_checks_are_accepted() -> None:
 
 def test_defaults_are_accepted() -> None:
     """The default of every field is a value that the field accepts."""
-    found = json_schema.schema()
+    found = json_schema.build_schema()
     for definition in [found, *found["$defs"].values()]:
         for property_ in definition["properties"].values():
             if "default" in property_:

@@ -15,9 +15,9 @@ import pytest
 from support.project import DATA
 
 from truecall_py.contract_files import loader
-from truecall_py.contract_files.json_schema import schema
+from truecall_py.contract_files.json_schema import build_schema
 from truecall_py.contract_files.lint import codes, rules
-from truecall_py.contract_files.lint.redos import hazard
+from truecall_py.contract_files.lint.redos import is_slow
 from truecall_py.contract_files.lint.rules import RULES
 from truecall_py.contract_files.lint.subject import Subject
 from truecall_py.contract_files.lint.warnings import ADVICE
@@ -49,7 +49,7 @@ def compiled(body: str, target: str = "    tool: save\n") -> dict[str, Any]:
 
 
 def said(data: bytes) -> list[str]:
-    return [f"{p.line}:{p.column}: {p.code} {p.message} -> {p.hint}" for p in loader.problems(data, "x")]
+    return [f"{p.line}:{p.column}: {p.code} {p.message} -> {p.hint}" for p in loader.find_problems(data, "x")]
 
 
 # -- examples --------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def test_bad_example(name: str) -> None:
     """A bad example yields exactly the findings that its first comments name, and load agrees with lint."""
     data = bytes_of("contracts_bad", name)
     expected = re.findall(r"^# (\d+:\d+: TC\d+)$", data.decode("utf-8", "replace"), re.MULTILINE)
-    found = loader.problems(data, name)
+    found = loader.find_problems(data, name)
     assert [f"{p.line}:{p.column}: {p.code}" for p in found] == expected
     assert expected and {p.code for p in found} == {name[:5]}
     if any(p.severity == "error" for p in found):
@@ -75,7 +75,7 @@ def test_bad_example(name: str) -> None:
 def test_good_example(name: str) -> None:
     """A good example loads without a word, and its compiled form is plain JSON."""
     data = bytes_of("contracts_good", name)
-    assert loader.problems(data, name) == []
+    assert loader.find_problems(data, name) == []
     loaded = loader.load(data, name)
     assert loaded.contracts
     assert json.loads(json.dumps(loaded.contracts, allow_nan=False)) == loaded.contracts
@@ -102,7 +102,7 @@ def test_every_rule_has_its_code() -> None:
                 assert {p.code for p in rule(subject)} <= {code}
 
 
-@pytest.mark.parametrize("name", rules.packs())
+@pytest.mark.parametrize("name", rules.list_packs())
 def test_shipped_pack(name: str) -> None:
     """A shipped pack has no problem, alone or used."""
     with open(os.path.join(paths.contracts(), f"{name}.yaml"), "rb") as stream:
@@ -216,7 +216,7 @@ def test_plain_values(text: str, value: object) -> None:
 def test_doubtful_values(text: str, code: str) -> None:
     """A plain value that YAML readers take differently is refused, alone, and is fine in the quotes shown."""
     body = "    post: {{result: {{path: x, equals: {}}}}}\n"
-    (only,) = loader.problems(contract(body.format(text)), "x")
+    (only,) = loader.find_problems(contract(body.format(text)), "x")
     assert only.code == code and f'"{text}"' in only.hint
     assert said(contract(body.format(f'"{text}"'))) == []
 
@@ -240,7 +240,7 @@ def test_no_traceback_and_no_delay_for_bombs() -> None:
     }  # fmt: skip
     for name, data in bombs.items():
         start = time.process_time()
-        found = loader.problems(data, "x")
+        found = loader.find_problems(data, "x")
         assert time.process_time() - start < 20, name
         assert name in ("nots", "lengths") or any(p.severity == "error" for p in found), name
 
@@ -252,7 +252,7 @@ def test_no_traceback_and_no_delay_for_bombs() -> None:
 ])  # fmt: skip
 def test_broken_yaml(data: bytes) -> None:
     """Whatever the bytes, there are problems with places inside the file, and no exception."""
-    found = loader.problems(data, "x")
+    found = loader.find_problems(data, "x")
     assert found
     assert all(p.line >= 1 and p.column >= 1 and p.message and p.hint for p in found)
 
@@ -284,7 +284,7 @@ def test_random_bytes() -> None:
                     b"null",
                 ]
             )
-        errors = [p for p in loader.problems(bytes(data), "x") if p.severity == "error"]
+        errors = [p for p in loader.find_problems(bytes(data), "x") if p.severity == "error"]
         try:
             loader.load(bytes(data), "x")
             assert not errors
@@ -351,7 +351,7 @@ def mutant(data: Any, dice: random.Random) -> Any:
 def test_the_schema_is_the_only_validator() -> None:
     """For thousands of mutants, the loader has a structural problem exactly where the printed schema has an
     error; everything else it reports is one of the codes of text, meaning and advice."""
-    validator = jsonschema.Draft202012Validator(json.loads(json.dumps(schema())))
+    validator = jsonschema.Draft202012Validator(json.loads(json.dumps(build_schema())))
     dice = random.Random(20)
     texts = [parse(bytes_of("contracts_good", name)).data for name in examples("contracts_good")]
     texts += [
@@ -365,7 +365,7 @@ def test_the_schema_is_the_only_validator() -> None:
         if document.problems:
             continue
         assert document.data == data
-        structural = [p for p in loader.problems(written, "x") if p.code.startswith("TC1") or p.code == "TC017"]
+        structural = [p for p in loader.find_problems(written, "x") if p.code.startswith("TC1") or p.code == "TC017"]
         assert bool(structural) is not validator.is_valid(data), (data, structural)
         accepted, refused = accepted + (not structural), refused + bool(structural)
     assert accepted + refused >= 3000
@@ -466,7 +466,7 @@ def test_a_broken_pack_is_an_error(packs: Any, text: bytes) -> None:
     """A pack that cannot be used is an error of the file that uses it, in lint and load alike."""
     (packs / "p.yaml").write_bytes(text)
     data = b"version: 1\nuse: [p]\ncontracts: []\n"
-    assert [p.code for p in loader.problems(data, "x")] == ["TC215"]
+    assert [p.code for p in loader.find_problems(data, "x")] == ["TC215"]
     with pytest.raises(ContractError):
         loader.load(data, "x")
 
@@ -479,7 +479,7 @@ def test_a_broken_pack_is_an_error(packs: Any, text: bytes) -> None:
 ])  # fmt: skip
 def test_hazard(pattern: str, slow: bool) -> None:
     """A repetition that the same text can go through in several ways is a hazard; others are not."""
-    assert hazard(pattern) is slow
+    assert is_slow(pattern) is slow
 
 
 @pytest.mark.parametrize(("argv", "found"), [
@@ -492,5 +492,5 @@ def test_hazard(pattern: str, slow: bool) -> None:
 ])  # fmt: skip
 def test_template_in_a_script(argv: str, found: bool) -> None:
     """A template in the code that an interpreter gets on its command line is an error; as an argument it is not."""
-    errors = [p.code for p in loader.problems(contract(f"    post: {{command: {{run: {argv}}}}}\n"), "x")]
+    errors = [p.code for p in loader.find_problems(contract(f"    post: {{command: {{run: {argv}}}}}\n"), "x")]
     assert errors == (["TC212"] if found else [])

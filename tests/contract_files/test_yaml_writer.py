@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecall_py.contract_files.yaml_reader import parse
-from truecall_py.contract_files.yaml_writer import block, comment, duration, entry, flow
+from truecall_py.contract_files.yaml_writer import write_block, write_comment, write_duration, write_entry, write_flow
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=20) | st.sampled_from(
     ["yes", "n", "~", "null", "1.10", "12:30", "0755", "2026-01-01", "{{args.x}}", "- a", "-c", "--", "#", "a: b", "a #b", "5s", "2xx",
@@ -26,7 +26,7 @@ def same(left: object, right: object) -> bool:
 def test_a_value_in_one_line_comes_back(value: object) -> None:
     """Whatever the value, the strict reader gets the same one, and finds nothing doubtful in its text."""
     try:
-        line = flow({"value": value})
+        line = write_flow({"value": value})
     except ValueError:
         assert "e-" in repr(value) or "-0.0" in repr(value)  # small numbers that no reader takes alike
         return
@@ -40,7 +40,7 @@ def test_a_value_in_one_line_comes_back(value: object) -> None:
 def test_a_value_in_lines_comes_back(value: dict[str, object]) -> None:
     """The form of several lines says the same, for a map and for an entry of a list."""
     try:
-        lines, inside = block(value, 2), entry(value, 2)
+        lines, inside = write_block(value, 2), write_entry(value, 2)
     except ValueError:
         return
     assert same(parse("\n".join(["a:", *lines]).encode()).data, {"a": value})
@@ -50,7 +50,7 @@ def test_a_value_in_lines_comes_back(value: dict[str, object]) -> None:
 def test_long_maps_are_broken_into_lines() -> None:
     """Nothing that could be broken is wider than a page."""
     checks = [{"file_exists": {"path": "a" * 60, "contains": "b" * 60}}, {"result": {"path": "id", "exists": True}}]
-    lines = entry({"id": "x", "post": checks}, 2)
+    lines = write_entry({"id": "x", "post": checks}, 2)
     assert max(map(len, lines)) <= 110 and len(lines) > 4
     assert parse("\n".join(["contracts:", *lines]).encode()).data == {"contracts": [{"id": "x", "post": checks}]}
 
@@ -59,16 +59,16 @@ def test_long_maps_are_broken_into_lines() -> None:
 def test_what_the_format_cannot_hold_is_refused(value: object) -> None:
     """It is never written nearly so."""
     with pytest.raises(ValueError):
-        flow(value)
+        write_flow(value)
 
 
 def test_a_comment_cannot_end_itself() -> None:
     """Words of unknown origin stay behind the #, whatever they hold."""
-    lines = comment("one\nversion: 2 \u2028 three\x85 " + "word " * 60, 2)
+    lines = write_comment("one\nversion: 2 \u2028 three\x85 " + "word " * 60, 2)
     assert all(line.startswith("  # ") and len(line) <= 98 for line in lines)
     assert parse(("a: 1\n" + "\n".join(lines) + "\n").encode()).data == {"a": 1}
 
 
 def test_durations() -> None:
     """In whole seconds where it is that."""
-    assert (duration(5000), duration(250), duration(1500)) == ("5s", "250ms", "1500ms")
+    assert (write_duration(5000), write_duration(250), write_duration(1500)) == ("5s", "250ms", "1500ms")

@@ -39,7 +39,7 @@ def test_an_example_of_a_check_is_a_check(heading: str, check: str) -> None:
     (name,) = yaml.safe_load(check)
     assert name == heading or heading not in checks.NAMES
     contract = 'version: 1\ncontracts:\n  - id: example\n    tool: "*"\n    post:\n' + re.sub(r"^", "      ", check, flags=re.M)
-    assert [problem for problem in loader.problems(contract.encode(), heading) if problem.severity == "error"] == []
+    assert [problem for problem in loader.find_problems(contract.encode(), heading) if problem.severity == "error"] == []
 
 
 def test_every_check_has_a_section_with_an_example_that_passes_and_one_that_fails() -> None:

@@ -52,7 +52,7 @@ def anchors(page: str) -> set[str]:
 @pytest.mark.parametrize(("page", "body"), [block for block in blocks("yaml") if "version: 1\n" in block[1]])
 def test_contracts_in_the_documents_load_without_a_warning(page: str, body: str) -> None:
     """A reader can copy any contract from a page, and it loads."""
-    assert loader.problems(body.encode(), page) == []
+    assert loader.find_problems(body.encode(), page) == []
 
 
 @pytest.mark.parametrize(("page", "body"), blocks("yaml"))

@@ -49,11 +49,11 @@ def test_from_nothing_to_a_hook_that_is_asked(person: Any) -> None:
 def test_the_example_is_right_when_its_marks_are_taken_away(kind: str) -> None:
     """As it is written, and with the example in force, no file has an error or a warning."""
     text = project_kind.contract_file([kind] if kind else [], observe=True)
-    assert loader.problems(text.encode(), "truecall.yaml") == []
+    assert loader.find_problems(text.encode(), "truecall.yaml") == []
     head, mark, example = text.partition("# contracts:\n")
     assert mark
     whole = head + "contracts:\n" + "".join(f"{line.removeprefix('# ')}\n" for line in example.splitlines())
-    assert loader.problems(whole.encode(), "truecall.yaml") == []
+    assert loader.find_problems(whole.encode(), "truecall.yaml") == []
     assert len(loader.load(whole.encode(), "truecall.yaml").contracts) == 1 + len(
         loader.load(text.encode(), "truecall.yaml").contracts
     )

@@ -9,8 +9,8 @@ import re
 from truecall_py.authoring.convert_templates import Refused, command, pattern, place, template, templated
 from truecall_py.contract_files import loader
 from truecall_py.contract_files.lint import warnings
-from truecall_py.contract_files.yaml_writer import comment, duration, flow
-from truecall_py.contract_files.yaml_writer import entry as lines_of
+from truecall_py.contract_files.yaml_writer import write_comment, write_duration, write_flow
+from truecall_py.contract_files.yaml_writer import write_entry as lines_of
 from truecall_py.core.errors import UsageError
 from truecall_py.core.fast_json import loads
 from truecall_py.core.record import record
@@ -71,7 +71,7 @@ class Entry:
 
 def convert_file(data: bytes, path: str) -> Conversion:
     """The conversion of a file. Raises UsageError for one that is not of the ancestor's form."""
-    lines = [line for words in HEADER for line in comment(words, 0)]
+    lines = [line for words in HEADER for line in write_comment(words, 0)]
     lines += ["version: 1", "contracts:"]
     taken: set[str] = set()
     notes: list[Note] = []
@@ -86,8 +86,8 @@ def convert_file(data: bytes, path: str) -> Conversion:
         except Refused as why:
             entry.say(f"left out: {why}", True)
             for note in entry.notes:
-                lines += comment(f"{note.where}: {note.words}", 2)
-            lines += comment(json.dumps(given, ensure_ascii=True)[:MAX_SHOWN], 2)
+                lines += write_comment(f"{note.where}: {note.words}", 2)
+            lines += write_comment(json.dumps(given, ensure_ascii=True)[:MAX_SHOWN], 2)
         notes += entry.notes
     if not count:
         lines.remove("contracts:")
@@ -173,7 +173,7 @@ def convert_timeout(entry: Entry, given: list[Any]) -> None:
     longest = max(good)
     if longest > MAX_TIMEOUT:
         entry.say(f"timeoutMs {longest} is cut to {MAX_TIMEOUT}: the hook ends after {MAX_TIMEOUT // 1000} s")
-    entry.plain["timeout"] = duration(min(longest, MAX_TIMEOUT))
+    entry.plain["timeout"] = write_duration(min(longest, MAX_TIMEOUT))
 
 
 # -- checks ----------------------------------------------------------------------------------------------
@@ -325,12 +325,12 @@ def write_contract(entry: Entry) -> list[str]:
         post = plain["post"]
         plain["post"] = post if len(post) > 1 else post[0]
         lines = lines_of(plain, 2)
-        text = flow({"version": 1, "contracts": [plain]})
+        text = write_flow({"version": 1, "contracts": [plain]})
     except ValueError as error:
         raise Refused(str(error)) from None
-    problems = loader.problems(text.encode(), "")
+    problems = loader.find_problems(text.encode(), "")
     if problems:
         raise Refused("; ".join(f"{each.code} {each.message} ({each.hint})" for each in problems[:2]))
     if templated(text) and "result." in text:
         entry.say("a value that is null, an object or missing is could-not-verify here, never a text")
-    return [line for note in entry.notes for line in comment(note.words, 2)] + lines
+    return [line for note in entry.notes for line in write_comment(note.words, 2)] + lines

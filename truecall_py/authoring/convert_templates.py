@@ -106,7 +106,7 @@ def pattern(written: Any, what: str) -> tuple[str, str]:
             compiled = re.compile(found)
     except (re.error, RecursionError, OverflowError, Warning) as error:
         raise Refused(f"{what} is not a regular expression of Python: {error}") from None
-    if redos.hazard(found):
+    if redos.is_slow(found):
         raise Refused(f"{what} may take exponential time on some texts: make its repetitions unambiguous")
     if compiled.search("") and compiled.search("\x01\n\x01"):
         raise Refused(f"{what} is found in every text, and so asserts nothing")

@@ -88,7 +88,7 @@ def subjects(path: str) -> list[Subject]:
     loaded = loader.load(data, path)
     document = parse(data)
     found = []
-    for at, entry in walk.entries(document.data):
+    for at, entry in walk.list_contracts(document.data):
         examples = tuple(
             Example(plain["title"], document.place((*at, "examples", number))[0], plain)
             for number, plain in enumerate(entry.get("examples") or ())
@@ -214,12 +214,12 @@ def compiled(subject: Subject, world: SmallWorld) -> Source:
     for name, longest in LONGEST.items():
         if name in entry and parse_duration(entry[name]) > longest:
             entry[name] = f"{longest * 1000:.0f}ms"
-    for check in walk.checks_of(entry):
+    for check in walk.list_checks(entry):
         for field in load_check(check.name).FIELDS:
             if field.kind == "url" and field.name in check.params:  # whatever server is meant: here the example's own
                 own = f"http://127.0.0.1:{world.port}"
                 check.params[field.name] = AUTHORITY.sub(own, check.params[field.name], count=1)
-    text = yaml_writer.flow({"version": 1, "mode": subject.mode, "contracts": [entry]})
+    text = yaml_writer.write_flow({"version": 1, "mode": subject.mode, "contracts": [entry]})
     path = os.path.join(world.folder, FILE_NAME)
     made = pin.compile_file(path, text.encode())
     return enforced(Pin(made.pin, path), path, world.folder, TRUSTED)

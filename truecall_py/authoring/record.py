@@ -10,7 +10,7 @@ from truecall_py import api
 from truecall_py.authoring import changed_files, shell_commands
 from truecall_py.authoring.changed_files import Window
 from truecall_py.contract_files import loader
-from truecall_py.contract_files.yaml_writer import comment, flow, text
+from truecall_py.contract_files.yaml_writer import write_comment, write_flow, write_text
 from truecall_py.contracts.facts import exit_code
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import UsageError
@@ -257,16 +257,16 @@ class Recorder:
         """Whether a check can be written, has no word from `lint`, and holds of this very call now."""
         wrong = self.wrong([candidate])
         if wrong:
-            self.left_out.append(f"{flow(candidate.check)}: {wrong}")
+            self.left_out.append(f"{write_flow(candidate.check)}: {wrong}")
         return not wrong
 
     def wrong(self, kept: list[Candidate]) -> str:
         """Why a contract of these checks cannot be written down; "" where it can."""
         try:
-            data = flow({"version": 1, "contracts": [self.plain("recorded", kept)]}).encode()
+            data = write_flow({"version": 1, "contracts": [self.plain("recorded", kept)]}).encode()
         except ValueError as error:
             return str(error)
-        problems = loader.problems(data, FILE_NAME)
+        problems = loader.find_problems(data, FILE_NAME)
         if problems:
             return problems[0].message
         path = os.path.join(self.project, FILE_NAME)
@@ -284,22 +284,22 @@ class Recorder:
     def written(self, name: str, kept: list[Candidate]) -> Iterator[str]:
         plain = self.plain(name, kept)
         words = f"from one call of {self.call.tool}: each line is a guess to look at, tighten or remove"
-        yield from comment(words, 2)
-        yield f"  - id: {text(name)}"
+        yield from write_comment(words, 2)
+        yield f"  - id: {write_text(name)}"
         for key in ("tool", "kind", "vacuous"):
             if key in plain:
-                yield f"    {key}: {flow(plain[key])}"
+                yield f"    {key}: {write_flow(plain[key])}"
         if "when" in plain:
-            yield f"    when: {flow(plain['when'])}"
-        elif "{{args." in flow(plain["post"]):
+            yield f"    when: {write_flow(plain['when'])}"
+        elif "{{args." in write_flow(plain["post"]):
             words = "if an argument that is used below may be missing: when: {args.NAME: {exists: true}}"
-            yield from comment(words, 4)
+            yield from write_comment(words, 4)
         yield "    post:"
         for candidate in kept:
-            yield from comment(candidate.why, 6)
+            yield from write_comment(candidate.why, 6)
             ((check, params),) = candidate.check.items()
-            yield f"      - {check}: {flow(params)}"
-        yield from comment("may the same call be made again? then say repeat: safe, else keyed or never", 4)
+            yield f"      - {check}: {write_flow(params)}"
+        yield from write_comment("may the same call be made again? then say repeat: safe, else keyed or never", 4)
 
 
 def names_path(name: str) -> bool:

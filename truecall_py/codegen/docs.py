@@ -16,7 +16,7 @@ from truecall_py.clients import registration
 from truecall_py.codegen import rooms
 from truecall_py.contract_files import fields as contract_fields
 from truecall_py.contract_files.json_schema import ACCEPTED, EXAMPLE, SMALL_WORLD
-from truecall_py.contract_files.yaml_writer import block, flow
+from truecall_py.contract_files.yaml_writer import write_block, write_flow
 from truecall_py.contracts import matchers
 from truecall_py.core.paths import PACKAGE
 
@@ -98,9 +98,9 @@ def example(module: ModuleType, verdict: str) -> list[str]:
         if shown["verdict"] != verdict:
             continue
         context = {key: shown[key] for key in ("before", "files", "setup", "args", "result") if shown.get(key)}
-        facts = [line for key, value in context.items() if len(line := f"# {key}: {flow(value)}") <= LONGEST]
+        facts = [line for key, value in context.items() if len(line := f"# {key}: {write_flow(value)}") <= LONGEST]
         check = json.loads(json.dumps({module.NAME: shown["check"]}).replace("{port}", "8080"))
-        return [f"# {verdict}: {shown['title']}", *facts, *block(check, 0)]
+        return [f"# {verdict}: {shown['title']}", *facts, *write_block(check, 0)]
     return []
 
 

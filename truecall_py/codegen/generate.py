@@ -230,7 +230,7 @@ def marketplace() -> str:
 
 def files() -> dict[str, str]:
     """Every generated file: path below the repository -> text."""
-    made = {"hooks/run.sh": launcher(), "docs/reference/lint-codes.md": codes.document()}
+    made = {"hooks/run.sh": launcher(), "docs/reference/lint-codes.md": codes.build_page()}
     for name in clients.NAMES:
         about = clients.load_registration(name)
         made[about.example] = fragment(name)

@@ -21,12 +21,12 @@ INTERPRETERS = (*SHELLS, "python", "node", "ruby", "perl", "php", "deno", "bun",
 NO_SCRIPT = ("-m", "-p", "-r", "--eval", "--print", "-n", "-l", "--check", "--syntax-check")
 
 
-def as_file(name: str) -> str:
+def mark_as_file(name: str) -> str:
     """A file's name, told from a program's: a bare program is looked up on PATH and never in the project."""
     return name if "/" in name or not name else f"./{name}"
 
 
-def programs(argv: list[str]) -> list[str]:
+def list_programs(argv: list[str]) -> list[str]:
     """argv[0], what `env` starts, and the script after an interpreter."""
     at = 0
     while os.path.basename(argv[at]) == "env" and at + 1 < len(argv):
@@ -40,22 +40,22 @@ def programs(argv: list[str]) -> list[str]:
         if word in NO_SCRIPT or (word.startswith("-") and not word.startswith("--") and word[-1:] in "ce"):
             break
         if word != "run" and not word.startswith("-"):
-            return [*found, as_file(word)]
+            return [*found, mark_as_file(word)]
     return found
 
 
-def script_of(argv: list[Any]) -> int | None:
+def find_script(argv: list[Any]) -> int | None:
     """The place of the code in an argv list that a shell or another interpreter is to run from its command
     line; None where there is none. What starts the interpreter (env, timeout, sudo) does not matter."""
     for start, word in enumerate(argv):
         flags = CODE_FLAGS.get(os.path.basename(word).rstrip("0123456789."))
-        at = code_after(argv, start, flags) if flags else None
+        at = find_code(argv, start, flags) if flags else None
         if at is not None:
             return at
     return None
 
 
-def code_after(argv: list[Any], start: int, flags: str) -> int | None:
+def find_code(argv: list[Any], start: int, flags: str) -> int | None:
     at = start + 1
     while at < len(argv) and argv[at].startswith(("-", "+")) and argv[at] != "--":
         word = argv[at]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from truecall_py.checks import load_check, stage_of
 from truecall_py.contract_files import fields as contract_fields
-from truecall_py.contract_files.argv import as_file, programs
+from truecall_py.contract_files.argv import list_programs, mark_as_file
 from truecall_py.contract_files.fields import parse_duration
 from truecall_py.contract_files.lint import walk
 from truecall_py.contracts import matchers, model, template
@@ -27,11 +27,11 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
     for field in contract_fields.FIELDS:
         given = entry.get(field.name, field.default)
         if given is not None:
-            plain[field.name] = compiled(field, given)
+            plain[field.name] = compile_value(field, given)
     plain["mode"] = entry.get("mode", mode)
     plain.setdefault("post", [])
     plain.pop("examples", None)
-    if any(looks_before(item, plain) for item in plain["post"]):
+    if any(takes_snapshot(item, plain) for item in plain["post"]):
         plain["before"] = True
     for item in plain["post"]:
         mark_removal(item)
@@ -51,7 +51,7 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
     return plain
 
 
-def ways(contracts: Sequence[dict[str, Any]]) -> None:
+def fill_alternatives(contracts: Sequence[dict[str, Any]]) -> None:
     """Names the tools of contracts that grant the same as alternatives of one that names none itself."""
     for plain in contracts:
         if plain.get("grants") and not plain.get("alternatives"):
@@ -64,29 +64,29 @@ def ways(contracts: Sequence[dict[str, Any]]) -> None:
                 plain["alternatives"] = list(dict.fromkeys(found))
 
 
-def looks_before(item: dict[str, Any], plain: dict[str, Any]) -> bool:
+def takes_snapshot(item: dict[str, Any], plain: dict[str, Any]) -> bool:
     """Whether a compiled check needs a look before the call: to be told at all, or to tell whether the call
     brought it about."""
     name, params = item["check"], item["params"]
     if name in model.COMBINATORS:
-        return any(looks_before(each, plain) for each in (params if isinstance(params, list) else [params]))
+        return any(takes_snapshot(each, plain) for each in (params if isinstance(params, list) else [params]))
     check = load_check(name)
     if not hasattr(check, "before"):
         return False
     return plain.get("vacuous") != "ok" or bool(check.needs_before(params))
 
 
-def inner_checks(item: dict[str, Any]) -> list[dict[str, Any]]:
+def list_inner_checks(item: dict[str, Any]) -> list[dict[str, Any]]:
     """The compiled checks of a combinator; of any other check, itself."""
     if item["check"] not in model.COMBINATORS:
         return [item]
     params = item["params"]
-    return [inner for each in (params if isinstance(params, list) else [params]) for inner in inner_checks(each)]
+    return [inner for each in (params if isinstance(params, list) else [params]) for inner in list_inner_checks(each)]
 
 
 def mark_removal(item: dict[str, Any]) -> None:
     """Marks the compiled checks of `post` that ask for the removal of the call's file."""
-    for check in inner_checks(item):
+    for check in list_inner_checks(item):
         asks_removal = getattr(load_check(check["check"]), "asks_removal", None)
         if asks_removal and asks_removal(check["params"]):
             check["removal"] = True
@@ -94,7 +94,7 @@ def mark_removal(item: dict[str, Any]) -> None:
 
 def fill_guard_defaults(item: dict[str, Any]) -> None:
     """Fills in the defaults that the checks of `pre` have, because the call is not made yet."""
-    for check in inner_checks(item):
+    for check in list_inner_checks(item):
         module, params = load_check(check["check"]), check["params"]
         for name, value in getattr(module, "GUARD_DEFAULTS", {}).items():
             params.setdefault(name, value)
@@ -102,7 +102,7 @@ def fill_guard_defaults(item: dict[str, Any]) -> None:
             params.setdefault("vacuous", "ok")
 
 
-def compiled(field: Field, value: Any) -> Any:
+def compile_value(field: Field, value: Any) -> Any:
     kind = field.kind
     if kind in ("duration", "period"):
         return parse_duration(value)
@@ -115,9 +115,9 @@ def compiled(field: Field, value: Any) -> Any:
     if kind == "checks":
         return [compile_check(item) for item in value]
     if kind in ("matcher", "operand"):
-        return matcher(value)
+        return compile_matcher(value)
     if kind == "matchers":
-        return {name: matcher(item) for name, item in value.items()}
+        return {name: compile_matcher(item) for name, item in value.items()}
     if kind == "count":
         return int(value)  # 3.0 is a whole number to JSON Schema
     if kind == "counts":
@@ -139,36 +139,36 @@ def compile_params(fields: Sequence[Field], params: dict[str, Any]) -> dict[str,
     found = {}
     for field in fields:
         if field.name in params:
-            found[field.name] = compiled(field, params[field.name])
+            found[field.name] = compile_value(field, params[field.name])
         elif field.default is not None:
-            found[field.name] = compiled(field, field.default)
+            found[field.name] = compile_value(field, field.default)
     return found
 
 
-def matcher(value: Any) -> dict[str, Any]:
+def compile_matcher(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         return {"equals": value}
-    return {name: compiled(OPERATORS[name], item) for name, item in value.items()}
+    return {name: compile_value(OPERATORS[name], item) for name, item in value.items()}
 
 
-def code_files(entry: dict[str, Any]) -> list[str]:
+def list_code_files(entry: dict[str, Any]) -> list[str]:
     """The code that a contract names, as written, but for a leading {{project}}/: what trust pins beside the
     contract itself where it lies in the project, and lists where not (programs on PATH)."""
     found: list[str] = []
-    for check in walk.checks_of(entry):
+    for check in walk.list_checks(entry):
         for field in load_check(check.name).FIELDS:
             value = check.params.get(field.name)
             if field.kind == "argv" and value:
-                found += programs(value)
+                found += list_programs(value)
             elif field.kind == "json-schema" and isinstance(value, str):
-                found.append(as_file(value))
+                found.append(mark_as_file(value))
             elif field.kind == "function" and value:
-                found.append(as_file(value.rpartition(":")[0]))
-    names = dict.fromkeys(map(in_project, found))
+                found.append(mark_as_file(value.rpartition(":")[0]))
+    names = dict.fromkeys(map(strip_project, found))
     return [name for name in names if name and template.OPEN not in name]
 
 
-def in_project(name: str) -> str:
+def strip_project(name: str) -> str:
     """A name without a leading {{project}}/: what is left is a path, and relative to the contract's folder."""
     rest = name.removeprefix("{{project}}/")
-    return rest if rest == name else as_file(rest)
+    return rest if rest == name else mark_as_file(rest)

@@ -28,17 +28,17 @@ QUOTED = re.compile(r'"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"')
 LONGEST_NAME = 253  # letters of a host name
 
 
-def date(text: str) -> bool:
+def is_date(text: str) -> bool:
     if not DATE.fullmatch(text):
         return False
     try:
         datetime.date(int(text[:4]), int(text[5:7]), int(text[8:]))
     except ValueError:
-        return text[:4] == "0000" and date("2000" + text[4:])  # a year of RFC 3339 that Python has not
+        return text[:4] == "0000" and is_date("2000" + text[4:])  # a year of RFC 3339 that Python has not
     return True
 
 
-def time(text: str) -> bool:
+def is_time(text: str) -> bool:
     found = TIME.fullmatch(text)
     if not found:
         return False
@@ -52,27 +52,27 @@ def time(text: str) -> bool:
     return (hour * 60 + minute - offset) % 1440 == 1439  # a leap second is one at midnight of UTC alone
 
 
-def date_time(text: str) -> bool:
-    return text[10:11] in ("T", "t") and date(text[:10]) and time(text[11:])
+def is_date_time(text: str) -> bool:
+    return text[10:11] in ("T", "t") and is_date(text[:10]) and is_time(text[11:])
 
 
-def hostname(text: str) -> bool:
+def is_hostname(text: str) -> bool:
     """By RFC 1123, without the dot of the root."""
     return 0 < len(text) <= LONGEST_NAME and all(map(LABEL.fullmatch, text.split(".")))
 
 
-def email(text: str) -> bool:
+def is_email(text: str) -> bool:
     """By RFC 5321; letters beyond ASCII (RFC 6531) are those of idn-email."""
     local, at, domain = text.rpartition("@")
     if not at or not (ATOM.fullmatch(local) or QUOTED.fullmatch(local)):
         return False
     if domain[:1] == "[" and domain[-1:] == "]":
         inside = domain[1:-1]
-        return ipv6(inside[5:]) if inside[:5].lower() == "ipv6:" else ipv4(inside)
-    return hostname(domain)
+        return is_ipv6(inside[5:]) if inside[:5].lower() == "ipv6:" else is_ipv4(inside)
+    return is_hostname(domain)
 
 
-def ipv4(text: str) -> bool:
+def is_ipv4(text: str) -> bool:
     try:
         ipaddress.IPv4Address(text)
     except ValueError:
@@ -80,18 +80,18 @@ def ipv4(text: str) -> bool:
     return True
 
 
-def ipv6(text: str) -> bool:
+def is_ipv6(text: str) -> bool:
     try:
         return "%" not in text and bool(ipaddress.IPv6Address(text).exploded)  # RFC 4291 has no zones
     except ValueError:
         return False
 
 
-def uuid(text: str) -> bool:
+def is_uuid(text: str) -> bool:
     return UUID.fullmatch(text) is not None
 
 
-def uri_reference(text: str) -> bool:
+def is_uri_reference(text: str) -> bool:
     """By RFC 3986, as far as its letters, its fragment, and its brackets go."""
     if not REFERENCE.fullmatch(text) or text.count("#") > 1:
         return False
@@ -103,7 +103,7 @@ def uri_reference(text: str) -> bool:
     host = authority[1].rpartition("@")[2] if authority else ""
     if host[:1] == "[":
         inside, bracket, port = host[1:].partition("]")
-        known = inside[:1] in ("v", "V") or ipv6(inside)
+        known = inside[:1] in ("v", "V") or is_ipv6(inside)
         if not bracket or not known or not re.fullmatch(r"(?::[0-9]*)?", port):
             return False
         rest = rest.replace(host, "", 1)
@@ -112,18 +112,19 @@ def uri_reference(text: str) -> bool:
     return "[" not in rest and "]" not in rest
 
 
-def uri(text: str) -> bool:
-    return SCHEME.match(text) is not None and uri_reference(text)
+def is_uri(text: str) -> bool:
+    return SCHEME.match(text) is not None and is_uri_reference(text)
 
 
 FORMATS: dict[str, Callable[[str], bool]] = {
-    "date": date, "time": time, "date-time": date_time, "duration": lambda text: DURATION.fullmatch(text) is not None,
-    "email": email, "hostname": hostname, "ipv4": ipv4, "ipv6": ipv6, "uuid": uuid, "uri": uri,
-    "uri-reference": uri_reference,
+    "date": is_date, "time": is_time, "date-time": is_date_time,
+    "duration": lambda text: DURATION.fullmatch(text) is not None,
+    "email": is_email, "hostname": is_hostname, "ipv4": is_ipv4, "ipv6": is_ipv6, "uuid": is_uuid, "uri": is_uri,
+    "uri-reference": is_uri_reference,
 }  # fmt: skip
 
 
-def asserted(name: str) -> Callable[[object], bool]:
+def make_checker(name: str) -> Callable[[object], bool]:
     """A format as jsonschema asks for it: what is no text has no format."""
     holds = FORMATS[name]
     return lambda value: not isinstance(value, str) or holds(value)

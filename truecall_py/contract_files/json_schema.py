@@ -40,13 +40,13 @@ STATUS: Schema = {
 MATCHER: Schema = {"if": {"type": "object"}, "then": {"$ref": "#/$defs/matcher"}}
 
 
-def retries(most: int) -> Schema:
+def allow_retries(most: int) -> Schema:
     """A number of retries, or a range of them."""
     one = {"type": "integer", "minimum": 0, "maximum": most}
     return {"if": {"type": "array"}, "then": {"minItems": 2, "maxItems": 2, "items": one}, "else": one}
 
 
-def one_or_list(item: Schema, unique: bool = False) -> Schema:
+def allow_list(item: Schema, unique: bool = False) -> Schema:
     """if/then/else instead of anyOf: an error inside then names the one thing that is wrong."""
     many: Schema = {"minItems": 1, "items": item}
     if unique:
@@ -79,7 +79,7 @@ SMALL_WORLD: Schema = {
         "folders": {"type": "array", "items": WORD, "description": "Folders, including empty ones."},
         "gone": {"type": "array", "items": WORD, "description": "Paths that are removed again (from `before`)."},
         "repository": {"type": "boolean", "description": "true: a git repository with one commit of all files."},
-        "setup": {**one_or_list(TEXT), "description": "Lines of sh, run in the sandbox."},
+        "setup": {**allow_list(TEXT), "description": "Lines of sh, run in the sandbox."},
         "serve": {
             "type": "object",
             "propertyNames": {"minLength": 1},
@@ -99,7 +99,7 @@ EXAMPLE: Schema = {
         "payload": {"type": "object", "description": "The call as its client sends it; common keys are added."},
         "before": {**SMALL_WORLD, "description": "The sandbox before the call; without it, no snapshot."},
         "world": {**SMALL_WORLD, "description": "The sandbox after the call, on top of `before`."},
-        "verified": {**one_or_list(WORD), "description": "Effects verified before, for `requires`; default: none."},
+        "verified": {**allow_list(WORD), "description": "Effects verified before, for `requires`; default: none."},
         "verdict": {
             "enum": ["verified", "refuted", "unverified", "none"],
             "description": "The expected verdict; none: the contract does not apply. For a guard (PreToolUse, or a "
@@ -113,7 +113,7 @@ NAMED: Schema = {"minLength": 1}
 # from the field.
 ACCEPTED: dict[str, tuple[Schema, str]] = {
     "text": (TEXT, "text"),
-    "texts": (one_or_list(WORD), "text or a list of texts"),
+    "texts": (allow_list(WORD), "text or a list of texts"),
     "path": (WORD, "a path"),
     "glob": (WORD, "a path in which * is any name, ? any character and ** any folders"),
     "key": (
@@ -133,7 +133,7 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
         "a name of a-z, 0-9 and -",
     ),
     "names": (
-        one_or_list({"type": "string", "pattern": "^[a-z0-9][a-z0-9-]*" + END, "maxLength": 100}, unique=True),
+        allow_list({"type": "string", "pattern": "^[a-z0-9][a-z0-9-]*" + END, "maxLength": 100}, unique=True),
         "a name of a-z, 0-9 and -, or a list of them",
     ),
     "duration": (
@@ -141,7 +141,7 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
         "a duration with its unit: 250ms, 5s or 2m",
     ),
     "count": (COUNT, "a whole number, 0 or more"),
-    "counts": (one_or_list(COUNT), "a whole number, 0 or more, or a list of these"),
+    "counts": (allow_list(COUNT), "a whole number, 0 or more, or a list of these"),
     "number": ({"type": "number"}, "a number"),
     "boolean": ({"type": "boolean"}, "true or false"),
     "choice": ({}, "one of the words allowed"),
@@ -162,9 +162,9 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
         "a map from names to what each must be",
     ),
     "status": (STATUS, "a status such as 204, or a class such as 2xx"),
-    "statuses": (one_or_list(STATUS), "a status such as 204, a class such as 2xx, or a list of these"),
+    "statuses": (allow_list(STATUS), "a status such as 204, a class such as 2xx, or a list of these"),
     "check": ({"$ref": "#/$defs/check"}, "a map with one key, the check's name"),
-    "checks": (one_or_list({"$ref": "#/$defs/check"}), "a check, or a list of checks"),
+    "checks": (allow_list({"$ref": "#/$defs/check"}), "a check, or a list of checks"),
     "json-schema": (
         {"if": {"type": "string"}, "then": {"minLength": 1}, "else": {"type": ["object", "boolean"]}},
         "a JSON Schema, or the path of a file that holds one",
@@ -174,12 +174,13 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
     "operand": ({"if": {"type": "object"}, "then": {"$ref": "#/$defs/matcher"}, "else": COUNT},
                 "a whole number, or a map of matcher operators"),
     "contracts": ({"type": "array", "items": {"$ref": "#/$defs/contract"}}, "a list of contracts"),
-    "use": (one_or_list(WORD, unique=True), "a list of packs"),
-    "patterns": (one_or_list(WORD), "a regular expression, or a list of them"),
+    "use": (allow_list(WORD, unique=True), "a list of packs"),
+    "patterns": (allow_list(WORD), "a regular expression, or a list of them"),
     "policy": ({"$ref": "#/$defs/policy"}, "a map of budgets"),
     "retries": (
         {"type": "object", "minProperties": 1, "additionalProperties": False,
-         "properties": {**dict.fromkeys(retry_budgets.CLASSES, retries(20)), retry_budgets.TRANSIENT: retries(5)}},
+         "properties": {**dict.fromkeys(retry_budgets.CLASSES, allow_retries(20)),
+                        retry_budgets.TRANSIENT: allow_retries(5)}},
         "a map from classes of failure to a number of retries, or [fewest, most]",
     ),
     "quarantine": (
@@ -211,7 +212,7 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
 NOT_TEXT = ("count", "number", "boolean", "list", "operand")
 
 
-def of_field(field: Field) -> Schema:
+def build_field(field: Field) -> Schema:
     """What a declared field accepts."""
     kind = field.kind
     fragment = ACCEPTED[kind][0]
@@ -220,34 +221,34 @@ def of_field(field: Field) -> Schema:
         allowed = [int(choice) if choice.isdigit() else choice for choice in field.choices]
         fragment = {"enum": allowed}
         if kind == "choices":
-            fragment = one_or_list(fragment, unique=True)
+            fragment = allow_list(fragment, unique=True)
     if field.templated and kind in NOT_TEXT:
         fragment = {"if": {"type": "string"}, "then": {"pattern": TEMPLATE}, "else": fragment}
-    described: Schema = {"description": field.help, **marked(fragment, kind)}
+    described: Schema = {"description": field.help, **mark_kind(fragment, kind)}
     if field.default is not None:
         described["default"] = field.default
     return described
 
 
-def marked(fragment: Schema, kind: str) -> Schema:
+def mark_kind(fragment: Schema, kind: str) -> Schema:
     """`fragment` with its kind noted wherever an error can come from, for the message."""
     if "$ref" in fragment:
         return fragment
     copy: Schema = {**fragment, "x-kind": kind}
     for name in ("then", "else", "items", "additionalProperties", "propertyNames"):
         if isinstance(copy.get(name), dict):
-            copy[name] = marked(copy[name], kind)
+            copy[name] = mark_kind(copy[name], kind)
     if "prefixItems" in copy:
-        copy["prefixItems"] = [marked(item, kind) for item in copy["prefixItems"]]
+        copy["prefixItems"] = [mark_kind(item, kind) for item in copy["prefixItems"]]
     return copy
 
 
-def map_of(fields: Iterable[Field], title: str) -> Schema:
+def build_map(fields: Iterable[Field], title: str) -> Schema:
     fields = tuple(fields)
     schema: Schema = {
         "title": title,
         "type": "object",
-        "properties": {field.name: of_field(field) for field in fields},
+        "properties": {field.name: build_field(field) for field in fields},
         "additionalProperties": False,
         "x-kind": title,
     }
@@ -257,7 +258,7 @@ def map_of(fields: Iterable[Field], title: str) -> Schema:
     return schema
 
 
-def needs(names: Iterable[str], fields: Iterable[Field]) -> Schema:
+def require_one(names: Iterable[str], fields: Iterable[Field]) -> Schema:
     """At least one of the keys must be there."""
     names = list(names)
     return {
@@ -267,10 +268,10 @@ def needs(names: Iterable[str], fields: Iterable[Field]) -> Schema:
     }
 
 
-def of_check(module: ModuleType) -> Schema:
-    schema = {**map_of(module.FIELDS, module.NAME), "description": module.SUMMARY}
+def build_check(module: ModuleType) -> Schema:
+    schema = {**build_map(module.FIELDS, module.NAME), "description": module.SUMMARY}
     if module.ASSERTS:
-        schema["allOf"] = [needs(module.ASSERTS, module.FIELDS)]
+        schema["allOf"] = [require_one(module.ASSERTS, module.FIELDS)]
     return schema
 
 
@@ -287,12 +288,12 @@ COMBINED: dict[str, tuple[Schema, str]] = {
 }
 
 
-def check_names() -> list[str]:
+def list_check_names() -> list[str]:
     """Every key that a check's map may have."""
     return [*checks.NAMES, *model.COMBINATORS]
 
 
-def any_check() -> Schema:
+def build_any_check() -> Schema:
     properties: Schema = {
         name: {"$ref": f"#/$defs/{name}", "description": checks.load_check(name).SUMMARY} for name in checks.NAMES
     }
@@ -314,69 +315,69 @@ def any_check() -> Schema:
     }
 
 
-def of_contract() -> Schema:
-    schema = map_of(contract_fields.FIELDS, "contract")
+def build_contract() -> Schema:
+    schema = build_map(contract_fields.FIELDS, "contract")
     schema["allOf"] = [
-        needs(("tool", "kind", "event"), contract_fields.FIELDS),
-        needs(("post", "pre", "requires", "receipt", "claims", "steps"), contract_fields.FIELDS),
+        require_one(("tool", "kind", "event"), contract_fields.FIELDS),
+        require_one(("post", "pre", "requires", "receipt", "claims", "steps"), contract_fields.FIELDS),
     ]
     return schema
 
 
-def sources() -> list[ModuleType]:
+def list_sources() -> list[ModuleType]:
     """The checks that can fetch evidence from an authority."""
     modules = [checks.load_check(name) for name in checks.NAMES]
     return [each for each in modules if hasattr(each, "LOOK_UP")]
 
 
-def of_receipt() -> Schema:
+def build_receipt() -> Schema:
     """The definitions of a receipt, of its source, and of each look-up."""
-    every = sources()
+    every = list_sources()
     return {
-        "receipt": map_of(contract_fields.RECEIPT_FIELDS, "receipt"),
+        "receipt": build_map(contract_fields.RECEIPT_FIELDS, "receipt"),
         "source": {
             "title": "source", "type": "object", "additionalProperties": False, "minProperties": 1,
             "maxProperties": 1, "x-kind": "source",
             "properties": {each.NAME: {"$ref": f"#/$defs/from_{each.NAME}", "description": each.SUMMARY}
                            for each in every},
         },
-        **{f"from_{each.NAME}": of_source(each) for each in every},
+        **{f"from_{each.NAME}": build_source(each) for each in every},
     }  # fmt: skip
 
 
-def of_source(module: ModuleType) -> Schema:
+def build_source(module: ModuleType) -> Schema:
     """The fields with which a check fetches evidence; what it asserts has no place there."""
     fields = [each for each in module.FIELDS if each.name in module.LOOK_UP]
-    schema = map_of(fields, f"from_{module.NAME}")
+    schema = build_map(fields, f"from_{module.NAME}")
     if module.NEEDED:
         schema["required"] = list(module.NEEDED)
     else:
-        schema["allOf"] = [needs(module.ASSERTS, fields)]
+        schema["allOf"] = [require_one(module.ASSERTS, fields)]
     return schema
 
 
-def schema() -> Schema:
+def build_schema() -> Schema:
     """The complete JSON Schema (draft 2020-12) of a contract file."""
     return {
         "$schema": DIALECT,
-        **map_of(contract_fields.FILE_FIELDS, "truecall contract file"),
+        **build_map(contract_fields.FILE_FIELDS, "truecall contract file"),
         "if": {"required": ["use"]},
         "else": {
             "required": ["contracts"],
             "properties": {"contracts": {"minItems": 1, "x-kind": "contracts", "x-needs": ["use"]}},
         },
         "$defs": {
-            "contract": of_contract(),
-            "check": any_check(),
-            **of_receipt(),
-            "policy": {**map_of(contract_fields.POLICY_FIELDS, "policy"), "minProperties": 1},
-            "matcher": {**map_of(matchers.FIELDS, "matcher"), "minProperties": 1},
-            **{name: of_check(checks.load_check(name)) for name in checks.NAMES},
+            "contract": build_contract(),
+            "check": build_any_check(),
+            **build_receipt(),
+            "policy": {**build_map(contract_fields.POLICY_FIELDS, "policy"), "minProperties": 1},
+            "matcher": {**build_map(matchers.FIELDS, "matcher"), "minProperties": 1},
+            **{name: build_check(checks.load_check(name)) for name in checks.NAMES},
         },
     }
 
 
 @lru_cache(maxsize=1)
-def shared() -> Schema:
+def get_schema() -> Schema:
     """The schema, built once. Nobody may change it."""
-    return schema()
+    return build_schema()

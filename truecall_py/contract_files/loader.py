@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.contract_files.compiler import code_files, compile_contract, ways
+from truecall_py.contract_files.compiler import compile_contract, fill_alternatives, list_code_files
 from truecall_py.contract_files.lint import walk
-from truecall_py.contract_files.lint.codes import problem
+from truecall_py.contract_files.lint.codes import make_problem
 from truecall_py.contract_files.lint.rules import RULES
 from truecall_py.contract_files.lint.structure import Structure
 from truecall_py.contract_files.lint.subject import Subject
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @record(frozen=True)
-class Loaded:
+class LoadedFile:
     """A contract file without errors. `contracts` are compiled, the file's own first, then those of its
     packs; `code_files` are (contract id, path as written) for the trust store to pin."""
 
@@ -38,44 +38,44 @@ class Loaded:
     policy: dict[str, Any]
 
 
-def load(data: bytes, path: str) -> Loaded:
+def load(data: bytes, path: str) -> LoadedFile:
     """Raises ContractError with every problem of the file. `path` is for the messages only."""
-    document, found = examined(data)
+    document, found = examine(data)
     errors = [each for each in found if each.severity == "error"]
     if errors:
         raise ContractError(path, errors)
     text: dict[str, Any] = document.data
     mode = text.get("mode", "enforce")
-    use = [name for _, name in walk.items(text.get("use", []), ())]
-    contracts, pinned = own(document, mode)
+    use = [name for _, name in walk.list_items(text.get("use", []), ())]
+    contracts, pinned = compile_own(document, mode)
     taken = {plain["id"] for plain in contracts}
     for name in use:
-        for plain, files in pack(name, text.get("mode"), document, path):
+        for plain, files in load_pack(name, text.get("mode"), document, path):
             if plain["id"] not in taken:
                 taken.add(plain["id"])
                 contracts.append(plain)
                 pinned.extend((plain["id"], file) for file in files)
-    ways(contracts)
-    return Loaded(contracts, [each for each in found if each.severity != "error"], use, mode, pinned,
+    fill_alternatives(contracts)
+    return LoadedFile(contracts, [each for each in found if each.severity != "error"], use, mode, pinned,
                   text.get("policy", {}))  # fmt: skip
 
 
-def problems(data: bytes, path: str) -> list[Problem]:
+def find_problems(data: bytes, path: str) -> list[Problem]:
     """Errors and warnings in file order. Never raises; no error among them exactly where `load` accepts."""
-    found = examined(data)[1]
+    found = examine(data)[1]
     if not any(each.severity == "error" for each in found):
         try:
             load(data, path)
         except ContractError as error:
-            found = sorted([*found, *error.problems], key=position)
+            found = sorted([*found, *error.problems], key=sort_key)
     return found
 
 
-def position(found: Problem) -> tuple[int, int, str, str]:
+def sort_key(found: Problem) -> tuple[int, int, str, str]:
     return found.line, found.column, found.code, found.message
 
 
-def examined(data: bytes) -> tuple[Document, list[Problem]]:
+def examine(data: bytes) -> tuple[Document, list[Problem]]:
     """The document, and what is wrong with its text, its structure, its meaning, in file order."""
     document = parse(data)
     found = list(document.problems)
@@ -86,20 +86,20 @@ def examined(data: bytes) -> tuple[Document, list[Problem]]:
         subject = Subject(document, structure.paths)
         for _, rule in (*RULES, *ADVICE):
             found += rule(subject)
-    return document, sorted(set(found), key=position)
+    return document, sorted(set(found), key=sort_key)
 
 
-def own(document: Document, mode: str) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+def compile_own(document: Document, mode: str) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """The file's own contracts, compiled, and the code that they name."""
     contracts: list[dict[str, Any]] = []
     pinned: list[tuple[str, str]] = []
-    for path, entry in walk.entries(document.data):
+    for path, entry in walk.list_contracts(document.data):
         contracts.append(compile_contract(entry, document.place(path)[0], mode))
-        pinned.extend((entry["id"], file) for file in code_files(entry))
+        pinned.extend((entry["id"], file) for file in list_code_files(entry))
     return contracts, pinned
 
 
-def pack(name: str, mode: str | None, user: Document, path: str) -> list[tuple[dict[str, Any], list[str]]]:
+def load_pack(name: str, mode: str | None, user: Document, path: str) -> list[tuple[dict[str, Any], list[str]]]:
     """The contracts of a shipped pack. `mode: observe` of the file that uses it counts for them, too; its
     `enforce` is only the default, so that a pack that merely observes goes on doing so."""
     place = user.place(("use",))
@@ -109,20 +109,20 @@ def pack(name: str, mode: str | None, user: Document, path: str) -> list[tuple[d
             data = stream.read()
     except OSError as error:
         words = f"the pack {name} cannot be read: {error.strerror}"
-        raise ContractError(path, [problem("TC215", place, words)]) from None
-    document, found = examined(data)
+        raise ContractError(path, [make_problem("TC215", place, words)]) from None
+    document, found = examine(data)
     errors = [each for each in found if each.severity == "error"]
     if not errors and "use" in document.data:
-        errors = [problem("TC215", document.place(("use",), True), "a pack cannot use packs")]
+        errors = [make_problem("TC215", document.place(("use",), True), "a pack cannot use packs")]
     if errors:
         first = errors[0]
         words = f"the pack {name} cannot be used: line {first.line}: {first.code} {first.message}"
-        raise ContractError(path, [problem("TC215", place, words)])
+        raise ContractError(path, [make_problem("TC215", place, words)])
     made = []
-    for at, entry in walk.entries(document.data):
+    for at, entry in walk.list_contracts(document.data):
         plain = compile_contract(entry, document.place(at)[0], document.data.get("mode", "enforce"))
         if mode == "observe":
             plain["mode"] = mode
         plain["pack"], plain["source"] = name, f"pack {name}"
-        made.append((plain, code_files(entry)))
+        made.append((plain, list_code_files(entry)))
     return made

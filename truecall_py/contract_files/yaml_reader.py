@@ -19,7 +19,7 @@ from yaml.events import (
     SequenceEndEvent,
 )
 
-from truecall_py.contract_files.lint.codes import problem
+from truecall_py.contract_files.lint.codes import make_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Document:
         return self.values.get((), (1, 1))
 
 
-class Stop(Exception):
+class StopReading(Exception):
     """Nothing after this place can be read."""
 
 
@@ -88,26 +88,26 @@ def parse(data: bytes) -> Document:
         try:
             Builder(document, text).build()
             document.complete = True
-        except Stop:
+        except StopReading:
             pass
         except yaml.MarkedYAMLError as error:
-            document.problems.append(syntax(error, text))
+            document.problems.append(explain_syntax_error(error, text))
         except (yaml.YAMLError, RecursionError, ValueError) as error:
-            document.problems.append(problem("TC004", (1, 1), f"the file cannot be read as YAML: {error}"))
+            document.problems.append(make_problem("TC004", (1, 1), f"the file cannot be read as YAML: {error}"))
     return document
 
 
 def decode(data: bytes, document: Document) -> str | None:
     if len(data) > LARGEST:
         words = f"the file is larger than {LARGEST // 1_000_000} MB"
-        document.problems.append(problem("TC001", (1, 1), words))
+        document.problems.append(make_problem("TC001", (1, 1), words))
         return None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig", "replace")
         place = before.count("\n") + 1, len(before) - before.rfind("\n")
-        document.problems.append(problem("TC002", place, f"the byte 0x{data[error.start]:02x} is not UTF-8"))
+        document.problems.append(make_problem("TC002", place, f"the byte 0x{data[error.start]:02x} is not UTF-8"))
         return None
     # PyYAML would keep a carriage return inside some scalars; no value may depend on the file's line ends.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -116,12 +116,12 @@ def decode(data: bytes, document: Document) -> str | None:
         place = text.count("\n", 0, found.start()) + 1, found.start() - text.rfind("\n", 0, found.start())
         code = f"\\u{ord(found[0]):04x}"
         hint = f"remove it, or write it as the escape {code} in a text in double quotes"
-        document.problems.append(problem("TC003", place, f"the character {code} is invisible", hint))
+        document.problems.append(make_problem("TC003", place, f"the character {code} is invisible", hint))
         return None
     return text
 
 
-def quoted(text: str) -> str:
+def quote_scalar(text: str) -> str:
     """`text` as a quoted YAML scalar."""
     if '"' in text or "\\" in text:
         return "'" + text.replace("'", "''") + "'"
@@ -149,7 +149,7 @@ class Builder:
 
     def report(self, code: str, event: Any, message: str, hint: str = "") -> None:
         place = event.start_mark.line + 1, event.start_mark.column + 1
-        self.document.problems.append(problem(code, place, message, hint))
+        self.document.problems.append(make_problem(code, place, message, hint))
 
     def build(self) -> None:
         documents = 0
@@ -162,45 +162,46 @@ class Builder:
                 if event.version or event.tags:
                     self.report("TC016", event, "a YAML directive (%...) is not allowed")
             elif isinstance(event, NodeEvent):
-                self.node(event)
+                self.add_node(event)
             elif isinstance(event, (MappingEndEvent, SequenceEndEvent)):
                 self.stack.pop()
 
-    def node(self, event: Any) -> None:
+    def add_node(self, event: Any) -> None:
         self.count += 1
         if self.count > MOST:
             self.report("TC001", event, f"the file contains more than {MOST} values")
-            raise Stop
+            raise StopReading
         if isinstance(event, AliasEvent):
             self.report(
                 "TC008",
                 event,
                 f"the alias *{event.anchor} is not allowed",
-                alias_hint(str(event.anchor), "*"),
+                suggest_quotes(str(event.anchor), "*"),
             )
             self.put(event, None, doubtful=True)
             return
         if event.anchor is not None:
-            self.report("TC008", event, f"the anchor &{event.anchor} is not allowed", alias_hint(event.anchor, "&"))
+            self.report("TC008", event, f"the anchor &{event.anchor} is not allowed",
+                        suggest_quotes(event.anchor, "&"))
         if event.tag is not None:
             shown = event.tag.replace("tag:yaml.org,2002:", "!!")
             self.report("TC007", event, f"the tag {shown} is not allowed", "remove it; quotes make a value text")
         if isinstance(event, ScalarEvent):
-            self.scalar(event)
+            self.add_scalar(event)
             return
-        self.braces(event)
+        self.refuse_braces(event)
         if len(self.stack) >= DEEPEST:
             self.report("TC001", event, f"the file is nested more than {DEEPEST} levels deep")
-            raise Stop
+            raise StopReading
         into: dict[str, Any] | list[Any] = {} if isinstance(event, MappingStartEvent) else []
         frame = self.stack[-1] if self.stack else None
         if frame and isinstance(frame.into, dict) and frame.key is None:
             self.report("TC011", event, "this key is a map or a list, but keys must be text",
                         "write a text as the key")
-            raise Stop
+            raise StopReading
         self.stack.append(Frame(into, self.put(event, into, event.tag is not None)))
 
-    def braces(self, event: Any) -> None:
+    def refuse_braces(self, event: Any) -> None:
         """`path: {{project}}/x` is a map with a map as its key to YAML, and a template to everybody else."""
         start = event.start_mark.index
         if not isinstance(event, MappingStartEvent) or self.text[start : start + 2] != "{{":
@@ -209,8 +210,8 @@ class Builder:
         if self.stack and "{" in self.text[:start].rsplit("\n", 1)[-1]:
             # In a flow map or list the text ends before the next bracket or comma.
             line = re.match(r"(?:\{\{[^{}]*\}\}|[^,\[\]{}])*", line)[0].rstrip() or line  # type: ignore[index]
-        self.report("TC015", event, "a value that begins with {{ must be quoted", f"write {quoted(line)}")
-        raise Stop
+        self.report("TC015", event, "a value that begins with {{ must be quoted", f"write {quote_scalar(line)}")
+        raise StopReading
 
     def put(self, event: Any, value: Any, doubtful: bool = False, empty: bool = False) -> Path:
         """Stores a value where it belongs and answers its path."""
@@ -237,10 +238,10 @@ class Builder:
             self.document.empty.add(path)
         return path
 
-    def scalar(self, event: Any) -> None:
+    def add_scalar(self, event: Any) -> None:
         count = len(self.document.problems)
         plain = event.style is None
-        value = self.plain(event) if plain else event.value
+        value = self.parse_plain(event) if plain else event.value
         if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
             self.report(
                 "TC003",
@@ -254,12 +255,13 @@ class Builder:
         if frame is None or isinstance(frame.into, list) or frame.key is not None:
             self.put(event, value, doubtful, plain and event.value == "")
             return
-        self.key(event, frame, value, doubtful, plain)
+        self.add_key(event, frame, value, doubtful, plain)
 
-    def key(self, event: Any, frame: Frame, value: Any, doubtful: bool, plain: bool) -> None:
+    def add_key(self, event: Any, frame: Frame, value: Any, doubtful: bool, plain: bool) -> None:
         written = event.value
         if not isinstance(value, str) and not doubtful:
-            self.report("TC011", event, f"the key {written or '(nothing)'} is not text", f"write {quoted(written)}")
+            self.report("TC011", event, f"the key {written or '(nothing)'} is not text",
+                        f"write {quote_scalar(written)}")
         place = event.start_mark.line + 1, event.start_mark.column + 1
         if written in frame.seen:
             line = frame.seen[written][0]
@@ -272,7 +274,7 @@ class Builder:
         if doubtful or not isinstance(value, str):
             self.document.doubtful.add(path)
 
-    def plain(self, event: Any) -> Any:
+    def parse_plain(self, event: Any) -> Any:
         """The value of an unquoted scalar. A doubtful one is reported, and then taken as text."""
         text = event.value
         if text == "":
@@ -281,26 +283,27 @@ class Builder:
             return {"true": True, "false": False, "null": None}[text]
         if WORDS.match(text):
             plainly = {"~": "null", "null": "null", "true": "true", "y": "true", "yes": "true", "on": "true"}
-            hint = f"write {quoted(text)} if it is text, or {plainly.get(text.lower(), 'false')}"
+            hint = f"write {quote_scalar(text)} if it is text, or {plainly.get(text.lower(), 'false')}"
             self.report("TC012", event, f"YAML readers disagree on the meaning of {text}", hint)
         elif WHOLE.match(text) and len(text) < 20 and abs(int(text)) < 2**63:
             return int(text)
         elif FRACTION.match(text) and text == repr(float(text)) and text != "-0.0":
             return float(text)
         elif DATE.match(text):
-            self.report("TC014", event, f"{text} is a date to some YAML readers", f"write {quoted(text)}")
+            self.report("TC014", event, f"{text} is a date to some YAML readers", f"write {quote_scalar(text)}")
         elif NUMERIC.match(text):
-            self.report("TC013", event, f"YAML readers disagree on the number {text}", number_hint(text))
+            self.report("TC013", event, f"YAML readers disagree on the number {text}", suggest_number(text))
         elif text == "<<":
             self.report("TC009", event, "the merge key << is not allowed", 'write the keys out, or quote it: "<<"')
         elif text == "=":
             self.report("TC012", event, "= is a special value to some YAML readers", 'write "="')
         elif "\t" in text:
-            self.report("TC005", event, "an unquoted text contains a tab", f"write {quoted(text)}, or use spaces")
+            self.report("TC005", event, "an unquoted text contains a tab",
+                        f"write {quote_scalar(text)}, or use spaces")
         return text
 
 
-def number_hint(text: str) -> str:
+def suggest_number(text: str) -> str:
     bare = text.replace("_", "").lower()
     try:
         if bare.lstrip("+-")[:2] in ("0x", "0o", "0b"):
@@ -309,17 +312,17 @@ def number_hint(text: str) -> str:
             value = float(bare) if re.search("[.e]", bare) else int(bare)
         plainly = repr(int(value)) if value == int(value) and not FRACTION.match(text) else repr(value)
     except (ValueError, OverflowError):
-        return f"write {quoted(text)}"
+        return f"write {quote_scalar(text)}"
     if len(plainly) > 18 or not (WHOLE.match(plainly) or FRACTION.match(plainly)):
-        return f"write {quoted(text)}"
-    return f"write {quoted(text)} if it is text, or {plainly} if it is a number"
+        return f"write {quote_scalar(text)}"
+    return f"write {quote_scalar(text)} if it is text, or {plainly} if it is a number"
 
 
-def alias_hint(name: str, sign: str) -> str:
-    return f"write the value out; if {sign}{name} is text, quote it: {quoted(sign + name)}"
+def suggest_quotes(name: str, sign: str) -> str:
+    return f"write the value out; if {sign}{name} is text, quote it: {quote_scalar(sign + name)}"
 
 
-def syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
+def explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> Problem:
     """PyYAML's own words for what it could not read, as a place and a way out."""
     mark = error.problem_mark or error.context_mark
     place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -328,22 +331,24 @@ def syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
     line = lines[place[0] - 1] if place[0] <= len(lines) else ""
     here = line[place[1] - 1 : place[1]]
     if here == "\t" or (line.lstrip(" ").startswith("\t") and "block" in str(error.context or "")):
-        return problem("TC005", place, "a tab is used where YAML allows only spaces", "indent with spaces")
+        return make_problem("TC005", place, "a tab is used where YAML allows only spaces", "indent with spaces")
     if "mapping values are not allowed" in words:
-        return problem("TC004", place, "a colon in an unquoted text, or a wrong indentation",
+        return make_problem("TC004", place, "a colon in an unquoted text, or a wrong indentation",
                        "quote the text with the colon, or align the key with its neighbours")  # fmt: skip
     if "cannot start any token" in words:
-        return problem("TC004", place, f"an unquoted value cannot begin with {here}", "quote the value")
+        return make_problem("TC004", place, f"an unquoted value cannot begin with {here}", "quote the value")
     if "unexpected end of stream" in words and error.context_mark:
         start = error.context_mark.line + 1, error.context_mark.column + 1
-        return problem("TC004", start, "the quote that begins here is not closed", "close it with the same quote")
+        return make_problem("TC004", start, "the quote that begins here is not closed",
+                            "close it with the same quote")
     if "expected ',' or ']'" in words or "expected ',' or '}'" in words:
-        return problem("TC004", place, f"the bracket is not closed, or a comma is missing ({words})",
+        return make_problem("TC004", place, f"the bracket is not closed, or a comma is missing ({words})",
                        "add what is missing; quote texts that contain brackets, braces or commas")  # fmt: skip
     if "could not find expected ':'" in words:
-        return problem("TC004", place, "a key without a colon", "write `key: value`; quote a text of several lines")
+        return make_problem("TC004", place, "a key without a colon",
+                            "write `key: value`; quote a text of several lines")
     if "undefined alias" in words or "anchor" in words:
-        return problem("TC008", place, words, "write the value out; quote a text that begins with & or *")
+        return make_problem("TC008", place, words, "write the value out; quote a text that begins with & or *")
     if "tag" in words:
-        return problem("TC007", place, words, "remove the tag; quote a text that begins with !")
-    return problem("TC004", place, f"the YAML cannot be read here: {words}")
+        return make_problem("TC007", place, words, "remove the tag; quote a text that begins with !")
+    return make_problem("TC004", place, f"the YAML cannot be read here: {words}")

@@ -18,25 +18,25 @@ WIDTH = 110  # columns up to which a map stands in one line
 COMMENT = 96
 
 
-def flow(value: Any) -> str:
+def write_flow(value: Any) -> str:
     """A value in one line. Raises ValueError for what the format cannot hold."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{text(str(key))}: {flow(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{write_text(str(key))}: {write_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(flow, value)) + "]"
+        return "[" + ", ".join(map(write_flow, value)) + "]"
     if isinstance(value, str):
-        return text(value)
-    return number(value)
+        return write_text(value)
+    return write_number(value)
 
 
-def text(value: str) -> str:
+def write_text(value: str) -> str:
     """A text, quoted unless every reader takes the bare word for just that text."""
     if PLAIN.match(value) and not WORDS.match(value):
         return value
-    return '"' + "".join(map(character, value)) + '"'
+    return '"' + "".join(map(escape_character, value)) + '"'
 
 
-def character(one: str) -> str:
+def escape_character(one: str) -> str:
     if "\ud800" <= one <= "\udfff":
         raise ValueError("a text holds half of a surrogate pair")
     if one in ESCAPES:
@@ -46,7 +46,7 @@ def character(one: str) -> str:
     return f"\\u{ord(one):04x}" if ord(one) < 0x10000 else f"\\U{ord(one):08x}"
 
 
-def number(value: Any) -> str:
+def write_number(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     written = repr(value)
@@ -57,17 +57,17 @@ def number(value: Any) -> str:
     raise ValueError(f"the number {written} cannot be written in a contract")
 
 
-def block(value: Any, indent: int) -> list[str]:
+def write_block(value: Any, indent: int) -> list[str]:
     """The lines of a map or list, each entry in one line where that is short enough."""
     pad = " " * indent
     lines: list[str] = []
     for key, item in value.items() if isinstance(value, dict) else (("-", item) for item in value):
-        head = f"{pad}- " if key == "-" and not isinstance(value, dict) else f"{pad}{text(str(key))}: "
-        short = head + flow(item)
+        head = f"{pad}- " if key == "-" and not isinstance(value, dict) else f"{pad}{write_text(str(key))}: "
+        short = head + write_flow(item)
         if len(short) <= WIDTH or not isinstance(item, (dict, list)) or not item:
             lines.append(short)
             continue
-        inner = block(item, indent + 2)
+        inner = write_block(item, indent + 2)
         if isinstance(value, dict):
             lines += [head.rstrip(), *inner]
         else:
@@ -75,18 +75,18 @@ def block(value: Any, indent: int) -> list[str]:
     return lines
 
 
-def entry(value: dict[str, Any], indent: int) -> list[str]:
+def write_entry(value: dict[str, Any], indent: int) -> list[str]:
     """The lines of one entry of a list, a key a line."""
-    lines = block(value, indent + 2)
+    lines = write_block(value, indent + 2)
     return [" " * indent + "- " + lines[0].lstrip(), *lines[1:]]
 
 
-def duration(milliseconds: int) -> str:
+def write_duration(milliseconds: int) -> str:
     """A duration of the format, in whole seconds where it is that."""
     return f"{milliseconds}ms" if milliseconds % 1000 else f"{milliseconds // 1000}s"
 
 
-def comment(words: str, indent: int) -> list[str]:
+def write_comment(words: str, indent: int) -> list[str]:
     """The lines of a comment; nothing in the words can end it."""
     from textwrap import wrap
 

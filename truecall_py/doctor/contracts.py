@@ -12,7 +12,7 @@ from truecall_py.clients import NAMES, load_hook, load_part, load_registration
 from truecall_py.clients.handlers import ERROR, OK, WARNING, Finding
 from truecall_py.clients.settings_files import PROJECT, USER, place, read_plain
 from truecall_py.contract_files import loader
-from truecall_py.contract_files.lint.codes import printable
+from truecall_py.contract_files.lint.codes import escape_control
 from truecall_py.contracts.model import FILE_NAME, guards
 from truecall_py.core import paths as places
 from truecall_py.core.errors import TruecallError
@@ -96,12 +96,12 @@ def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
 def errors(path: str) -> Iterator[Finding]:
     """What keeps a file from being trusted."""
     try:
-        problems = loader.problems(places.read_bytes(path), path)
+        problems = loader.find_problems(places.read_bytes(path), path)
     except OSError:
         return
     for problem in problems:
         if problem.severity == "error":
-            where = f"{printable(path)}:{problem.line}:{problem.column}"
+            where = f"{escape_control(path)}:{problem.line}:{problem.column}"
             yield Finding(ERROR, GROUP, f"{problem.code} {problem.message}", where, problem.hint)
 
 

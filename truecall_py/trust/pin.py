@@ -9,8 +9,8 @@ import time
 from contextlib import contextmanager
 
 from truecall_py.contract_files import loader
-from truecall_py.contract_files.compiler import in_project
-from truecall_py.contract_files.lint.codes import problem
+from truecall_py.contract_files.compiler import strip_project
+from truecall_py.contract_files.lint.codes import make_problem
 from truecall_py.contracts.model import COMBINATORS, guards, refuses
 from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import ContractError, TrustError
@@ -93,7 +93,7 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
         if not digest:
             line = next((plain["line"] for plain in loaded.contracts if plain["id"] == identity), 1)
             what = f"`{written}`, which the contract {identity} runs, cannot be read"
-            warnings.append(problem("TC303", (line, 1), what))
+            warnings.append(make_problem("TC303", (line, 1), what))
         digests.setdefault(identity, {})[file] = digest
         places.setdefault(identity, {})[written] = file
         pinned.append(file)
@@ -128,7 +128,7 @@ def settle(item: dict[str, Any], places: dict[str, str]) -> None:
 
 
 def settled(word: Any, places: dict[str, str], bare: str = "") -> Any:
-    name = in_project(str(word))
+    name = strip_project(str(word))
     return places.get(name if "/" in name else bare + name, word)
 
 

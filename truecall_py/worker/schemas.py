@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sys
 
-from truecall_py.contract_files.formats import FORMATS, asserted
+from truecall_py.contract_files.formats import FORMATS, make_checker
 from truecall_py.core.errors import Unverified
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ def validate(job: dict[str, Any]) -> dict[str, Any]:
         raise Unverified(why, "interpreter") from None
     formats = FormatChecker(formats=())
     for name in FORMATS:
-        formats.checkers[name] = (asserted(name), ())
+        formats.checkers[name] = (make_checker(name), ())
     rules = job["schema"] if "schema" in job else read_schema(job["file"])
     if not isinstance(rules, dict) or not rules:
         raise Unverified("the schema asserts nothing: it must be a map with at least one keyword", "contract")

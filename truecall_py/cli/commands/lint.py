@@ -11,7 +11,7 @@ from urllib.parse import quote
 import click
 
 from truecall_py.contract_files.lint import codes
-from truecall_py.contract_files.loader import problems
+from truecall_py.contract_files.loader import find_problems
 from truecall_py.contract_files.yaml_reader import LARGEST
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import UsageError
@@ -53,7 +53,7 @@ def lint(paths: tuple[str, ...], form: str) -> None:
     files, findings = gathered(paths or (FILE_NAME,))
     found: list[tuple[str, Problem]] = list(findings)
     for path in files:
-        found += [(path, problem) for problem in problems(read(path), path)]
+        found += [(path, problem) for problem in find_problems(read(path), path)]
     FORMATS[form](found)
     if form == "text":
         click.echo(summary(len(files), found), err=True)
@@ -95,7 +95,7 @@ def below(folder: str) -> Iterator[str]:
 
 
 def misnamed(path: str) -> Problem:
-    return codes.problem("TC301", (1, 1), f"truecall does not read {os.path.basename(path)}",
+    return codes.make_problem("TC301", (1, 1), f"truecall does not read {os.path.basename(path)}",
                          f"rename it to {FILE_NAME}")
 
 
@@ -131,7 +131,7 @@ def as_text(found: Findings) -> None:
 
 
 def where(path: str, problem: Problem) -> str:
-    return f"{codes.printable(path)}:{problem.line}:{problem.column}"
+    return f"{codes.escape_control(path)}:{problem.line}:{problem.column}"
 
 
 def named(problem: Problem) -> str:

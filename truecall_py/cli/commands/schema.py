@@ -14,7 +14,7 @@ from truecall_py.core.errors import UsageError
 
 
 def text() -> str:
-    return json.dumps(json_schema.schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(json_schema.build_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 @click.command("schema")

@@ -191,13 +191,13 @@ def explain(code: str) -> Explanation:
     return Explanation(pieces[0].strip(), wrong, right)
 
 
-def problem(code: str, place: tuple[int, int], message: str, hint: str = "") -> Problem:
+def make_problem(code: str, place: tuple[int, int], message: str, hint: str = "") -> Problem:
     """Return a problem at (line, column). Text that it quotes from the file cannot move a terminal's cursor."""
     entry = BY_CODE[code]
-    return Problem(*place, code, printable(message), printable(hint or entry.fix), entry.severity)
+    return Problem(*place, code, escape_control(message), escape_control(hint or entry.fix), entry.severity)
 
 
-def printable(text: str) -> str:
+def escape_control(text: str) -> str:
     """Return the text with its control and invisible characters as escapes."""
     return "".join(
         character
@@ -207,7 +207,7 @@ def printable(text: str) -> str:
     )
 
 
-def document() -> str:
+def build_page() -> str:
     """Return the text of docs/reference/lint-codes.md."""
     lines = [DOCS_HEAD]
     for prefix, title, words in PARTS:
@@ -216,11 +216,11 @@ def document() -> str:
         for entry in entries:
             anchor = f"{entry.code.lower()}-{entry.name}"
             lines.append(f"| [{entry.code}](#{anchor}) | {entry.severity} | {escape_cell(entry.summary)} |")
-        lines += ["", *map(section_of, entries)]
+        lines += ["", *map(build_section, entries)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def section_of(entry: Code) -> str:
+def build_section(entry: Code) -> str:
     """Return the section of a code in the docs."""
     explained = explain(entry.code)
     wrong, right = (f"~~~{language}\n{text}~~~" for language, text in (explained.wrong, explained.right))

@@ -23,24 +23,25 @@ if TYPE_CHECKING:
 GUARDS = ("pre", "requires")
 
 
-def of_pre(path: Path) -> bool:
+def is_in_pre(path: Path) -> bool:
     return path[2:3] == ("pre",)
 
 
-def at_the_stop(subject: Subject) -> Iterator[Problem]:
+def find_guard_without_call(subject: Subject) -> Iterator[Problem]:
     """At the stop no call is about to be made; and what a guard does in doubt needs a guard."""
     for path, entry in subject.entries:
         given = [name for name in GUARDS if name in entry]
         for name in given if entry.get("event") == "stop" else ():
-            yield subject.find("TC230", (*path, name), f"`{name}` runs before a call, but `event: stop` has no call",
+            yield subject.report("TC230", (*path, name),
+                                 f"`{name}` runs before a call, but `event: stop` has no call",
                                "move it to a contract with tool or kind", key=True)  # fmt: skip
         if "on_unverified" in entry and not given:
-            yield subject.find("TC230", (*path, "on_unverified"),
+            yield subject.report("TC230", (*path, "on_unverified"),
                                "`on_unverified` is for guards, but this contract has none",
                                "add `pre` or `requires`", key=True)  # fmt: skip
 
 
-def condition_of_answer(subject: Subject) -> Iterator[Problem]:
+def find_condition_on_answer(subject: Subject) -> Iterator[Problem]:
     """Of a guard alone, a condition on the answer would hold for every call."""
     for path, entry in subject.entries:
         if "post" in entry or not any(name in entry for name in GUARDS):
@@ -49,60 +50,60 @@ def condition_of_answer(subject: Subject) -> Iterator[Problem]:
             root = name.partition(".")[0]
             if root in ANSWERED:
                 words = f"`{root}` is unknown before the call, but this contract runs only then"
-                yield subject.find("TC231", (*path, "when", name), words, key=True)
+                yield subject.report("TC231", (*path, "when", name), words, key=True)
 
 
-def template_of_answer(subject: Subject) -> Iterator[Problem]:
-    for path, part in subject.parts():
+def find_template_of_answer(subject: Subject) -> Iterator[Problem]:
+    for path, part in subject.list_parts():
         root = part.path.partition(".")[0]
-        if of_pre(path) and root in ANSWERED:
-            yield subject.find("TC232", path, f"`{root}` is unknown before the call")
+        if is_in_pre(path) and root in ANSWERED:
+            yield subject.report("TC232", path, f"`{root}` is unknown before the call")
 
 
-def check_of_answer(subject: Subject) -> Iterator[Problem]:
+def find_check_of_answer(subject: Subject) -> Iterator[Problem]:
     for _, check in subject.checks:
-        if not of_pre(check.path):
+        if not is_in_pre(check.path):
             continue
         for field, values in getattr(load_check(check.name), "ONLY_AFTER", {}).items():
             if not field:
                 words = f"`{check.name}` looks at {values}, but a guard runs before the call"
-                yield subject.find("TC233", check.path, words, key=True)
+                yield subject.report("TC233", check.path, words, key=True)
             elif field in check.params and (not values or check.params[field] in values):
                 words = f"`{field}` of `{check.name}` is about what the call did, but a guard runs before it"
-                yield subject.find("TC233", (*check.path, field), words, key=True)
+                yield subject.report("TC233", (*check.path, field), words, key=True)
     for site in subject.sites:
-        if site.owner == "matcher" and site.field.name in DELTAS and of_pre(site.path):
+        if site.owner == "matcher" and site.field.name in DELTAS and is_in_pre(site.path):
             words = f"`{site.field.name}` compares with the value before the call, but a guard runs before it"
-            yield subject.find("TC233", site.path, words, key=True)
+            yield subject.report("TC233", site.path, words, key=True)
 
 
-def granted(subject: Subject) -> set[str]:
+def list_granted(subject: Subject) -> set[str]:
     """The effects that the file's own contracts, and those of its packs, grant."""
-    found = [entry.get("grants") for _, entry in walk.entries(subject.document.data)]
+    found = [entry.get("grants") for _, entry in walk.list_contracts(subject.document.data)]
     use = subject.document.data.get("use", []) if isinstance(subject.document.data, dict) else []
-    for _, name in walk.items(use, ()):
+    for _, name in walk.list_items(use, ()):
         try:
             with open(os.path.join(paths.contracts(), f"{name}.yaml"), "rb") as file:
-                found += [entry.get("grants") for _, entry in walk.entries(parse(file.read()).data)]
+                found += [entry.get("grants") for _, entry in walk.list_contracts(parse(file.read()).data)]
         except OSError:
             continue  # told by TC213
     return {name for name in found if isinstance(name, str)}
 
 
-def nobody_grants(subject: Subject) -> Iterator[Problem]:
+def find_effect_not_granted(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
         if "requires" not in entry:
             continue
-        known = granted(subject)
-        for place, effect in walk.items(entry["requires"], (*path, "requires")):
+        known = list_granted(subject)
+        for place, effect in walk.list_items(entry["requires"], (*path, "requires")):
             if effect not in known:
-                yield subject.find("TC320", place, f"no contract of this file or of its packs grants {effect}")
+                yield subject.report("TC320", place, f"no contract of this file or of its packs grants {effect}")
 
 
 BEFORE = (
-    ("TC230", at_the_stop),
-    ("TC231", condition_of_answer),
-    ("TC232", template_of_answer),
-    ("TC233", check_of_answer),
+    ("TC230", find_guard_without_call),
+    ("TC231", find_condition_on_answer),
+    ("TC232", find_template_of_answer),
+    ("TC233", find_check_of_answer),
 )
-EFFECTS = (("TC320", nobody_grants),)
+EFFECTS = (("TC320", find_effect_not_granted),)

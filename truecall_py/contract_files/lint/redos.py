@@ -28,29 +28,30 @@ CLASSES = {
 MANY = 8  # a repetition up to fewer is not worth a word
 
 
-def hazard(pattern: str) -> bool:
+def is_slow(pattern: str) -> bool:
     """False also for what is not a regular expression (another rule's business)."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             parsed: Any = parser.parse(pattern)
-            return bad(list(parsed))
+            return has_hazard(list(parsed))
     except (re.error, RecursionError, OverflowError):
         return False
 
 
-def bad(items: list[Any]) -> bool:
+def has_hazard(items: list[Any]) -> bool:
     return any(
-        (repeats(operation, argument) and ambiguous(list(argument[2]))) or any(map(bad, bodies(operation, argument)))
+        (is_repetition(operation, argument) and is_ambiguous(list(argument[2])))
+        or any(map(has_hazard, list_bodies(operation, argument)))
         for operation, argument in items
     )
 
 
-def repeats(operation: Any, argument: Any) -> bool:
+def is_repetition(operation: Any, argument: Any) -> bool:
     return operation in (codes.MAX_REPEAT, codes.MIN_REPEAT) and argument[1] >= MANY
 
 
-def bodies(operation: Any, argument: Any) -> list[list[Any]]:
+def list_bodies(operation: Any, argument: Any) -> list[list[Any]]:
     """The sequences inside one item of a parsed pattern."""
     if operation is codes.SUBPATTERN:
         return [list(argument[3])]
@@ -63,53 +64,53 @@ def bodies(operation: Any, argument: Any) -> list[list[Any]]:
     return [list(argument[1])] if operation in (codes.ASSERT, codes.ASSERT_NOT) else []
 
 
-def ambiguous(body: list[Any]) -> bool:
+def is_ambiguous(body: list[Any]) -> bool:
     """Whether the body of a repetition can end at two places of the same text, or begin in two ways."""
-    body = flat(body)
-    return overlaps(body, first(body)[0])
+    body = flatten(body)
+    return has_overlap(body, first_characters(body)[0])
 
 
-def flat(items: list[Any]) -> list[Any]:
+def flatten(items: list[Any]) -> list[Any]:
     """A sequence without its groups' brackets."""
     found: list[Any] = []
     for operation, argument in items:
-        found += flat(list(argument[3])) if operation is codes.SUBPATTERN else [(operation, argument)]
+        found += flatten(list(argument[3])) if operation is codes.SUBPATTERN else [(operation, argument)]
     return found
 
 
-def overlaps(items: list[Any], after: set[str]) -> bool:
+def has_overlap(items: list[Any], after: set[str]) -> bool:
     """`after` is what may follow the sequence: the body again, or the rest of what it stands in."""
     for index, (operation, argument) in enumerate(items):
-        follows, empty = first(items[index + 1 :])
+        follows, empty = first_characters(items[index + 1 :])
         if empty:
             follows = follows | after
         if operation is codes.BRANCH:
-            branches = [flat(list(branch)) for branch in argument[1]]
-            starts = [first(branch)[0] for branch in branches]
+            branches = [flatten(list(branch)) for branch in argument[1]]
+            starts = [first_characters(branch)[0] for branch in branches]
             if sum(map(len, starts)) > len(set().union(*starts)):
                 return True
-            if any(overlaps(branch, follows) for branch in branches):
+            if any(has_overlap(branch, follows) for branch in branches):
                 return True
         elif operation in (codes.MAX_REPEAT, codes.MIN_REPEAT):
-            if repeats(operation, argument) and first(list(argument[2]))[0] & follows:
+            if is_repetition(operation, argument) and first_characters(list(argument[2]))[0] & follows:
                 return True
-            if overlaps(flat(list(argument[2])), follows):
+            if has_overlap(flatten(list(argument[2])), follows):
                 return True
     return False
 
 
-def first(items: list[Any]) -> tuple[set[str], bool]:
+def first_characters(items: list[Any]) -> tuple[set[str], bool]:
     """The characters that a sequence can begin with, and whether it can be empty."""
     found: set[str] = set()
     for operation, argument in items:
-        here, empty = first_of(operation, argument)
+        here, empty = first_characters_of(operation, argument)
         found |= here
         if not empty:
             return found, False
     return found, True
 
 
-def first_of(operation: Any, argument: Any) -> tuple[set[str], bool]:
+def first_characters_of(operation: Any, argument: Any) -> tuple[set[str], bool]:
     if operation is codes.LITERAL:
         return {chr(argument) if argument < 128 else "é"}, False
     if operation is codes.NOT_LITERAL:
@@ -117,23 +118,23 @@ def first_of(operation: Any, argument: Any) -> tuple[set[str], bool]:
     if operation is codes.ANY:
         return set(ALPHABET - {"\n"}), False
     if operation is codes.IN:
-        return members(argument), False
+        return list_members(argument), False
     if operation in (codes.MAX_REPEAT, codes.MIN_REPEAT) or str(operation) == "POSSESSIVE_REPEAT":
-        here, empty = first(list(argument[2]))
+        here, empty = first_characters(list(argument[2]))
         return here, empty or argument[0] == 0
     if operation is codes.BRANCH:
-        starts = [first(list(branch)) for branch in argument[1]]
+        starts = [first_characters(list(branch)) for branch in argument[1]]
         return set().union(*(start for start, _ in starts)), any(empty for _, empty in starts)
     if operation is codes.SUBPATTERN:
-        return first(list(argument[3]))
+        return first_characters(list(argument[3]))
     if str(operation) == "ATOMIC_GROUP":
-        return first(list(argument))
+        return first_characters(list(argument))
     if operation in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
         return set(), True
     return set(), True  # a reference to a group: not known, and no reason to warn
 
 
-def members(argument: list[Any]) -> set[str]:
+def list_members(argument: list[Any]) -> set[str]:
     found: set[str] = set()
     negated = False
     for operation, value in argument:

@@ -8,13 +8,13 @@ import re
 import warnings
 
 from truecall_py.checks import load_check
-from truecall_py.contract_files.argv import script_of
+from truecall_py.contract_files.argv import find_script
 from truecall_py.contract_files.fields import parse_duration
 from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.lint.guards import BEFORE
 from truecall_py.contract_files.lint.receipts import SETTLING
-from truecall_py.contract_files.lint.structure import near
-from truecall_py.contract_files.lint.subject import parts
+from truecall_py.contract_files.lint.structure import find_near
+from truecall_py.contract_files.lint.subject import parse_parts
 from truecall_py.contract_files.lint.timing import TIMING
 from truecall_py.contracts import template
 from truecall_py.contracts.facts import ROOTS
@@ -40,33 +40,33 @@ OF_FILE = ("path", "action", "content", "before")
 CAPTURE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?:\.\.\.)?\}")
 
 
-def template_syntax(subject: Subject) -> Iterator[Problem]:
-    for site, path, text in subject.texts():
+def find_malformed_template(subject: Subject) -> Iterator[Problem]:
+    for site, path, text in subject.list_texts():
         if site.templated and template.OPEN in text:
             try:
                 template.parse(text)
             except ValueError as error:
-                yield subject.find("TC201", path, f"the template is malformed: {error}")
+                yield subject.report("TC201", path, f"the template is malformed: {error}")
 
 
-def template_place(subject: Subject) -> Iterator[Problem]:
-    for site, path, text in subject.texts():
+def find_template_not_filled(subject: Subject) -> Iterator[Problem]:
+    for site, path, text in subject.list_texts():
         if template.OPEN in text and not site.templated and site.field.name not in FREE:
             pattern = site.field.kind in walk.EXPRESSIONS or site.field.name == "runs"
             why = "a value of the call never becomes part of a pattern; use contains" if pattern else ""
-            yield subject.find("TC202", path, f"`{site.field.name}` takes no templates", why)
+            yield subject.report("TC202", path, f"`{site.field.name}` takes no templates", why)
     whole = {path for path, _ in subject.entries}
     for path in subject.document.keys:
         if template.OPEN in str(path[-1]) and path[:2] in whole:
-            yield subject.find("TC202", path, "a key takes no templates", key=True)
+            yield subject.report("TC202", path, "a key takes no templates", key=True)
 
 
-def unknown_name(path: str, match: bool) -> tuple[str, str] | None:
+def explain_unknown_name(path: str, match: bool) -> tuple[str, str] | None:
     """What is wrong with a dotted name of a call, and the way out; None where nothing is."""
     root, *rest = path.split(".")
     roots = [name for name in ROOTS if match or name != "match"]
     if root not in roots:
-        meant = near(root, roots)
+        meant = find_near(root, roots)
         return (
             f"a call has no `{root}`",
             f"did you mean `{meant}`?" if meant else f"a call has {', '.join(roots)}",
@@ -82,111 +82,113 @@ def unknown_name(path: str, match: bool) -> tuple[str, str] | None:
     return None
 
 
-def template_name(subject: Subject) -> Iterator[Problem]:
-    for path, part in subject.parts():
-        wrong = unknown_name(part.path, True)
+def find_unknown_template_name(subject: Subject) -> Iterator[Problem]:
+    for path, part in subject.list_parts():
+        wrong = explain_unknown_name(part.path, True)
         if wrong:
-            yield subject.find("TC203", path, wrong[0], wrong[1])
+            yield subject.report("TC203", path, wrong[0], wrong[1])
 
 
-def when_name(subject: Subject) -> Iterator[Problem]:
+def find_unknown_when_name(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
         for name in entry.get("when", {}):
-            wrong = unknown_name(name, False)
+            wrong = explain_unknown_name(name, False)
             if wrong and template.OPEN not in name:
-                yield subject.find("TC204", (*path, "when", name), wrong[0], wrong[1], key=True)
+                yield subject.report("TC204", (*path, "when", name), wrong[0], wrong[1], key=True)
 
 
-def captures(entry: dict[str, Any]) -> set[str]:
+def list_captures(entry: dict[str, Any]) -> set[str]:
     """The names that the `runs` patterns of a contract capture, whichever of a list matches. `directory` is always
     captured by one."""
     found: set[str] = set()
     for matcher in entry.get("when", {}).values():
         given = matcher.get("runs") if isinstance(matcher, dict) else None
-        patterns = [text for _, text in walk.items(given, ()) if isinstance(text, str)]
+        patterns = [text for _, text in walk.list_items(given, ()) if isinstance(text, str)]
         if patterns:
             found.update(set.intersection(*(set(CAPTURE.findall(text)) for text in patterns)), ("directory",))
     return found
 
 
-def match_captured(subject: Subject) -> Iterator[Problem]:
-    captured = {path: captures(entry) for path, entry in subject.entries}
-    for path, part in subject.parts():
+def find_not_captured(subject: Subject) -> Iterator[Problem]:
+    captured = {path: list_captures(entry) for path, entry in subject.entries}
+    for path, part in subject.list_parts():
         root, _, name = part.path.partition(".")
         if path[:2] not in captured or root != "match" or not name or "." in name:
             continue
         if path[2:3] == ("when",):
-            yield subject.find("TC205", path, "`match` has no value in `when`, which captures it",
+            yield subject.report("TC205", path, "`match` has no value in `when`, which captures it",
                                "use it in `post` or `pre`")
         elif name not in captured[path[:2]]:
-            yield subject.find("TC205", path, f"no `runs` pattern in `when` captures {{{name}}}")
+            yield subject.report("TC205", path, f"no `runs` pattern in `when` captures {{{name}}}")
 
 
-def regex(subject: Subject) -> Iterator[Problem]:
-    for _, path, text in walk.expressions(subject.sites):
+def find_malformed_regex(subject: Subject) -> Iterator[Problem]:
+    for _, path, text in walk.list_expressions(subject.sites):
         if template.OPEN not in text:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # what a later Python reads differently still compiles
                     re.compile(text)
             except (re.error, RecursionError, OverflowError) as error:
-                yield subject.find("TC206", path, f"the regular expression does not compile: {error}")
+                yield subject.report("TC206", path, f"the regular expression does not compile: {error}")
 
 
-def runs_pattern(subject: Subject) -> Iterator[Problem]:
+def find_malformed_runs(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if site.field.name != "runs":
             continue
         from truecall_py.shell.runs import check_pattern
 
-        for path, pattern in walk.items(site.value, site.path):
+        for path, pattern in walk.list_items(site.value, site.path):
             wrong = None if template.OPEN in pattern else check_pattern(pattern)
             if wrong:
-                yield subject.find("TC207", path, f"the pattern cannot be used: {wrong}")
+                yield subject.report("TC207", path, f"the pattern cannot be used: {wrong}")
 
 
-def runs_place(subject: Subject) -> Iterator[Problem]:
+def find_runs_elsewhere(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if site.field.name == "runs" and site.path[2:] != ("when", "args.command", "runs"):
-            yield subject.find("TC208", site.path, "`runs` works only on `args.command` in `when`", key=True)
+            yield subject.report("TC208", site.path, "`runs` works only on `args.command` in `when`", key=True)
 
 
-def same_id(subject: Subject) -> Iterator[Problem]:
+def find_duplicate_id(subject: Subject) -> Iterator[Problem]:
     first: dict[str, Path] = {}
-    for path, entry in walk.entries(subject.document.data):
+    for path, entry in walk.list_contracts(subject.document.data):
         name = entry.get("id")
         if not isinstance(name, str):
             continue
         if name in first:
             line = subject.document.place(first[name])[0]
-            yield subject.find("TC209", (*path, "id"), f"the contract in line {line} already has the id {name}")
+            yield subject.report("TC209", (*path, "id"), f"the contract in line {line} already has the id {name}")
         first.setdefault(name, (*path, "id"))
 
 
-def no_duration(subject: Subject) -> Iterator[Problem]:
+def find_zero_duration(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if site.field.kind in ("duration", "period") and parse_duration(site.value) == 0:
-            yield subject.find("TC210", site.path, f"`{site.field.name}` is zero")
+            yield subject.report("TC210", site.path, f"`{site.field.name}` is zero")
 
 
-def url_authority(subject: Subject) -> Iterator[Problem]:
+def find_template_in_host(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
-        if site.field.kind == "url" and parts(site.value) and template.forms_authority(template.parse(site.value)):
-            yield subject.find(
+        if site.field.kind != "url" or not parse_parts(site.value):
+            continue
+        if template.forms_authority(template.parse(site.value)):
+            yield subject.report(
                 "TC211", site.path, "a value of the call would form the scheme, host or port of the URL"
             )
 
 
-def shell_script(subject: Subject) -> Iterator[Problem]:
+def find_template_in_script(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if site.field.kind != "argv":
             continue
-        at = script_of(site.value)
+        at = find_script(site.value)
         if at is not None and template.OPEN in site.value[at]:
-            yield subject.find("TC212", (*site.path, at), "a value of the call would become part of a script")
+            yield subject.report("TC212", (*site.path, at), "a value of the call would become part of a script")
 
 
-def packs() -> list[str]:
+def list_packs() -> list[str]:
     """The names of the shipped packs."""
     try:
         return sorted(name[:-5] for name in os.listdir(paths.contracts()) if name.endswith(".yaml"))
@@ -194,70 +196,70 @@ def packs() -> list[str]:
         return []
 
 
-def unknown_pack(subject: Subject) -> Iterator[Problem]:
-    known = packs()
+def find_unknown_pack(subject: Subject) -> Iterator[Problem]:
+    known = list_packs()
     for site in subject.sites:
         if site.field.kind != "use":
             continue
-        for path, name in walk.items(site.value, site.path):
+        for path, name in walk.list_items(site.value, site.path):
             if name not in known:
-                meant = near(name, known)
+                meant = find_near(name, known)
                 hint = f"did you mean {meant}?" if meant else f"packs of truecall: {', '.join(known) or 'none'}"
-                yield subject.find("TC213", path, f"there is no pack {name}", hint)
+                yield subject.report("TC213", path, f"there is no pack {name}", hint)
 
 
-def inline_schema(subject: Subject) -> Iterator[Problem]:
+def find_malformed_schema(subject: Subject) -> Iterator[Problem]:
     import jsonschema
 
     for site in subject.sites:
         if site.field.kind == "json-schema" and not isinstance(site.value, str):
             dialect = site.value.get("$schema", "") if isinstance(site.value, dict) else ""
             if not isinstance(dialect, str):
-                yield subject.find("TC214", (*site.path, "$schema"), "`$schema` must be text")
+                yield subject.report("TC214", (*site.path, "$schema"), "`$schema` must be text")
                 continue
             kind = jsonschema.validators.validator_for(site.value, jsonschema.Draft202012Validator)
             try:
                 kind.check_schema(site.value)
             except (jsonschema.SchemaError, RecursionError) as error:
                 path = (*site.path, *getattr(error, "absolute_path", ()))
-                yield subject.find(
+                yield subject.report(
                     "TC214", path, f"this is not a JSON Schema: {getattr(error, 'message', error)}"[:200]
                 )
 
 
-def two_ways(subject: Subject) -> Iterator[Problem]:
+def find_exclusive_fields(subject: Subject) -> Iterator[Problem]:
     for _, check in subject.checks:
         given = [name for name in getattr(load_check(check.name), "EXCLUSIVE", ()) if name in check.params]
         if len(given) > 1:
             words = f"`{check.name}` has both {given[0]} and {given[1]}, which exclude each other"
-            yield subject.find("TC216", (*check.path, given[1]), words, key=True)
+            yield subject.report("TC216", (*check.path, given[1]), words, key=True)
 
 
-def python_function(subject: Subject) -> Iterator[Problem]:
+def find_malformed_function(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if site.field.kind == "function":
             file, _, name = site.value.rpartition(":")
             if not file.endswith(".py") or not name.isidentifier():
-                yield subject.find("TC217", site.path, f"{site.value} does not name a file and a function in it")
+                yield subject.report("TC217", site.path, f"{site.value} does not name a file and a function in it")
 
 
 RULES: tuple[tuple[str, Rule], ...] = (
-    ("TC201", template_syntax),
-    ("TC202", template_place),
-    ("TC203", template_name),
-    ("TC204", when_name),
-    ("TC205", match_captured),
-    ("TC206", regex),
-    ("TC207", runs_pattern),
-    ("TC208", runs_place),
-    ("TC209", same_id),
-    ("TC210", no_duration),
-    ("TC211", url_authority),
-    ("TC212", shell_script),
-    ("TC213", unknown_pack),
-    ("TC214", inline_schema),
-    ("TC216", two_ways),
-    ("TC217", python_function),
+    ("TC201", find_malformed_template),
+    ("TC202", find_template_not_filled),
+    ("TC203", find_unknown_template_name),
+    ("TC204", find_unknown_when_name),
+    ("TC205", find_not_captured),
+    ("TC206", find_malformed_regex),
+    ("TC207", find_malformed_runs),
+    ("TC208", find_runs_elsewhere),
+    ("TC209", find_duplicate_id),
+    ("TC210", find_zero_duration),
+    ("TC211", find_template_in_host),
+    ("TC212", find_template_in_script),
+    ("TC213", find_unknown_pack),
+    ("TC214", find_malformed_schema),
+    ("TC216", find_exclusive_fields),
+    ("TC217", find_malformed_function),
     *TIMING,
     *SETTLING,
     *BEFORE,

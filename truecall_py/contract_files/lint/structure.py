@@ -14,8 +14,8 @@ import jsonschema
 
 from truecall_py import checks
 from truecall_py.contract_files import json_schema
-from truecall_py.contract_files.lint.codes import problem
-from truecall_py.contract_files.yaml_reader import quoted
+from truecall_py.contract_files.lint.codes import make_problem
+from truecall_py.contract_files.yaml_reader import quote_scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ MEANT = {
 
 
 @lru_cache(maxsize=1)
-def validator() -> Any:
-    return jsonschema.Draft202012Validator(json_schema.shared())
+def get_validator() -> Any:
+    return jsonschema.Draft202012Validator(json_schema.get_schema())
 
 
 class Structure:
@@ -56,38 +56,39 @@ class Structure:
             return
         empty = set(document.empty)
         try:
-            for error in validator().iter_errors(document.data):
+            for error in get_validator().iter_errors(document.data):
                 path = tuple(error.absolute_path)
                 if path in empty:
                     empty.discard(path)
-                    self.no_value(path, error.schema.get("x-kind", ""))
+                    self.report_no_value(path, error.schema.get("x-kind", ""))
                 elif path not in document.empty and path not in document.doubtful:
                     self.translate(error, path)
         except RecursionError:
             self.add("TC001", (), "the file is nested too deeply")
         for path in empty:
-            self.no_value(path, "")
+            self.report_no_value(path, "")
 
     def add(self, code: str, path: Path, message: str, hint: str = "", key: bool = False) -> None:
-        self.problems.append(problem(code, self.document.place(path, key), message, hint))
+        self.problems.append(make_problem(code, self.document.place(path, key), message, hint))
         self.paths.add(path)
 
-    def no_value(self, path: Path, kind: str) -> None:
-        expected = json_schema.ACCEPTED[kind][1] if kind in json_schema.ACCEPTED else fields_of(kind) or "a value"
-        where = self.where(path)
-        beside = self.at(path[:-1])
-        if isinstance(beside, dict) and len(beside) > 1 and sibling(beside, json_schema.check_names()) == path[-1]:
-            return  # `several` says it better
+    def report_no_value(self, path: Path, kind: str) -> None:
+        expected = json_schema.ACCEPTED[kind][1] if kind in json_schema.ACCEPTED else describe_map(kind) or "a value"
+        where = self.describe_place(path)
+        beside = self.value_at(path[:-1])
+        known = json_schema.list_check_names()
+        if isinstance(beside, dict) and len(beside) > 1 and find_check_beside(beside, known) == path[-1]:
+            return  # `report_several` says it better
         hint = "add a value, indented below its key, or remove the key" if kind else "write null for no value"
         self.add("TC017", path, f"{where} has no value; expected {expected}", hint, key=True)
 
-    def at(self, path: Path) -> Any:
+    def value_at(self, path: Path) -> Any:
         data: Any = self.document.data
         for part in path:
             data = data[part]
         return data
 
-    def where(self, path: Path) -> str:
+    def describe_place(self, path: Path) -> str:
         """The value at `path` as the reader sees it."""
         names = [part for part in path if isinstance(part, str)]
         if not path:
@@ -103,51 +104,51 @@ class Structure:
         kind = schema.get("x-kind", "")
         name = error.validator
         if name == "additionalProperties" and isinstance(error.validator_value, bool):
-            self.unknown(error.instance, schema, path, kind)
+            self.report_unknown_keys(error.instance, schema, path, kind)
         elif name == "required":
             for key in error.validator_value:
-                if key not in error.instance and not misspelt([key], error.instance, list(schema["properties"])):
+                if key not in error.instance and not is_misspelt([key], error.instance, list(schema["properties"])):
                     help_ = schema["properties"].get(key, {}).get("description", "")
-                    self.add("TC103", path, f"{self.title(path, kind)} has no `{key}`",
+                    self.add("TC103", path, f"{self.describe_owner(path, kind)} has no `{key}`",
                              f"add `{key}`: {help_}" if help_ else f"add `{key}`")
         elif name == "anyOf" and "x-needs" in schema:
-            if not misspelt(schema["x-needs"], error.instance, schema["x-known"]):
-                self.needed(path, schema["x-needs"])
+            if not is_misspelt(schema["x-needs"], error.instance, schema["x-known"]):
+                self.report_missing(path, schema["x-needs"])
         elif name == "maxProperties" and kind in ("check", "source"):
-            self.several(path, error.instance)
+            self.report_several(path, error.instance)
         elif name in ("minProperties", "minItems", "minLength"):
-            self.too_little(path, schema, kind, error.instance)
+            self.report_empty(path, schema, kind, error.instance)
         elif name == "uniqueItems":
-            ((twice, _),) = Counter(map(shown, error.instance)).most_common(1)
-            self.add("TC113", path, f"{twice} occurs twice in {self.where(path)}")
+            ((twice, _),) = Counter(map(quote_json, error.instance)).most_common(1)
+            self.add("TC113", path, f"{twice} occurs twice in {self.describe_place(path)}")
         elif name in ("minimum", "maximum"):
             limit = "at least" if name == "minimum" else "at most"
             self.add(
                 "TC112",
                 path,
-                f"{self.where(path)} must be {limit} {error.validator_value}, not {error.instance}",
+                f"{self.describe_place(path)} must be {limit} {error.validator_value}, not {error.instance}",
             )
         elif name in ("enum", "const"):
-            self.choice(path, error.validator_value, error.instance, kind)
+            self.report_choice(path, error.validator_value, error.instance, kind)
         elif name in ("pattern", "maxLength"):
-            self.form(path, kind, error.instance)
+            self.report_form(path, kind, error.instance)
         else:
-            self.wrong_type(path, kind, error.instance, error.validator_value)
+            self.report_type(path, kind, error.instance, error.validator_value)
 
-    def title(self, path: Path, kind: str) -> str:
+    def describe_owner(self, path: Path, kind: str) -> str:
         if kind == "contract":
-            data = self.at(path)
+            data = self.value_at(path)
             return f"the contract {data['id']}" if isinstance(data.get("id"), str) else "the contract"
         return "the file" if not path else f"`{path[-1]}`"
 
-    def unknown(self, instance: dict[str, Any], schema: dict[str, Any], path: Path, kind: str) -> None:
+    def report_unknown_keys(self, instance: dict[str, Any], schema: dict[str, Any], path: Path, kind: str) -> None:
         known = list(schema["properties"])
-        if kind == "check" and len(instance) > 1 and sibling(instance, known):
+        if kind == "check" and len(instance) > 1 and find_check_beside(instance, known):
             return  # `several` says it better
         for key in instance:
             if key in schema["properties"] or (*path, key) in self.document.doubtful:
                 continue
-            meant = near(key, known)
+            meant = find_near(key, known)
             hint = f"did you mean `{meant}`?" if meant else f"known here: {', '.join(known)}"
             here = (*path, key)
             if kind == "check":
@@ -164,12 +165,13 @@ class Structure:
                     kind, f"the look-up `{kind[5:]}`" if kind.startswith("from_") else f"`{kind}`")
                 self.add("TC101", here, f"{place} has no key `{key}`", hint, key=True)
 
-    def needed(self, path: Path, names: Sequence[str]) -> None:
+    def report_missing(self, path: Path, names: Sequence[str]) -> None:
         if names[0] == "tool":
-            self.add("TC110", path, f"{self.title(path, 'contract')} names neither a tool nor a kind of call",
+            self.add("TC110", path,
+                     f"{self.describe_owner(path, 'contract')} names neither a tool nor a kind of call",
                      "add `tool: NAME`, or `kind:` with write, edit, read, shell, mcp, ...")  # fmt: skip
         elif names[0] == "post":
-            self.add("TC103", path, f"{self.title(path, 'contract')} has no `post`",
+            self.add("TC103", path, f"{self.describe_owner(path, 'contract')} has no `post`",
                      "add `post`: one check or a list; all must hold")  # fmt: skip
         else:
             self.add(
@@ -180,13 +182,13 @@ class Structure:
                 key=True,
             )
 
-    def several(self, path: Path, instance: dict[str, Any]) -> None:
-        known = json_schema.check_names()
+    def report_several(self, path: Path, instance: dict[str, Any]) -> None:
+        known = json_schema.list_check_names()
         names = list(instance)
         if path[-1] == "from":
             self.add("TC107", path, f"`from` names {len(names)} sources: {', '.join(names)}", "keep one")
             return
-        check = sibling(instance, known)
+        check = find_check_beside(instance, known)
         if check:
             rest = ", ".join(f"{name}: ..." for name in names if name != check)
             self.add("TC107", path, f"the fields of `{check}` are beside it, not inside it",
@@ -196,87 +198,88 @@ class Structure:
         self.add("TC107", path, f"one map contains {len(names)} checks: {', '.join(names)}",
                  f"write a list with one check per entry: [{entries}]")  # fmt: skip
 
-    def too_little(self, path: Path, schema: dict[str, Any], kind: str, instance: Any) -> None:
+    def report_empty(self, path: Path, schema: dict[str, Any], kind: str, instance: Any) -> None:
         if kind == "contracts":
             self.add("TC111", path, "the file has no contract and uses no pack")
         elif instance == {} and kind not in json_schema.ACCEPTED:
-            self.add("TC109", path, f"{self.where(path)} asserts nothing", f"it takes {fields_of(kind)}")
+            self.add("TC109", path, f"{self.describe_place(path)} asserts nothing", f"it takes {describe_map(kind)}")
         else:
             expected = json_schema.ACCEPTED[kind][1] if kind in json_schema.ACCEPTED else ""
             hint = f"expected {expected}; or remove the key" if expected else ""
-            self.add("TC108", path, f"{self.where(path)} is empty", hint)
+            self.add("TC108", path, f"{self.describe_place(path)} is empty", hint)
 
-    def choice(self, path: Path, allowed: Sequence[Any], found: Any, kind: str) -> None:
+    def report_choice(self, path: Path, allowed: Sequence[Any], found: Any, kind: str) -> None:
         words = ", ".join(str(item) for item in allowed)
         if path == ("version",):
             self.add("TC105", path,
-                     f"this version of truecall does not support version {shown(found)} of the contract format",
+                     f"this version of truecall does not support version {quote_json(found)} of the contract format",
                      "write `version: 1`, or update truecall")  # fmt: skip
             return
-        meant = near(found, [str(item) for item in allowed]) if isinstance(found, str) else None
+        meant = find_near(found, [str(item) for item in allowed]) if isinstance(found, str) else None
         hint = f"did you mean {meant}?" if meant else f"allowed: {words}"
-        self.add("TC105", path, f"{self.where(path)} cannot be {shown(found)}", hint)
+        self.add("TC105", path, f"{self.describe_place(path)} cannot be {quote_json(found)}", hint)
 
-    def form(self, path: Path, kind: str, found: str) -> None:
+    def report_form(self, path: Path, kind: str, found: str) -> None:
         expected = json_schema.ACCEPTED[kind][1]
         if kind in json_schema.NOT_TEXT:
-            self.wrong_type(path, kind, found, "")
+            self.report_type(path, kind, found, "")
             return
         hint = ""
         if kind == "duration":
-            hint = duration_hint(found)
+            hint = suggest_duration(found)
         elif kind == "name":
             lower = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in found.lower()).split())
             hint = f"write {lower[:100]}" if lower else ""
-        self.add("TC106", path, f"{self.where(path)} must be {expected}, not {shown(found)}", hint)
+        self.add("TC106", path, f"{self.describe_place(path)} must be {expected}, not {quote_json(found)}", hint)
 
-    def wrong_type(self, path: Path, kind: str, found: Any, types: Any) -> None:
+    def report_type(self, path: Path, kind: str, found: Any, types: Any) -> None:
         if kind in json_schema.ACCEPTED:
             expected = json_schema.ACCEPTED[kind][1]
         else:
-            expected = fields_of(kind) or {"string": "text", "array": "a list", "object": "a map"}.get(types, "text")
+            expected = describe_map(kind) or {"string": "text", "array": "a list", "object": "a map"}.get(types,
+                                                                                                          "text")
         if kind == "argv" and path and isinstance(path[-1], int):
             expected = "text"
         if path and isinstance(path[-1], int) and kind == "texts":
             expected = "text"
-        self.add("TC104", path, f"{self.where(path)} must be {expected}, not {described(found)}",
-                 way_out(path, kind, found, expected))  # fmt: skip
+        self.add("TC104", path, f"{self.describe_place(path)} must be {expected}, not {describe_value(found)}",
+                 suggest_fix(path, kind, found, expected))  # fmt: skip
 
 
-def sibling(instance: dict[str, Any], known: Sequence[str]) -> str | None:
+def find_check_beside(instance: dict[str, Any], known: Sequence[str]) -> str | None:
     """The one check in a map whose other keys are no checks and which has no value: its fields stand beside
     it, by a slip of the indentation."""
     names = [name for name in instance if name in known]
     return names[0] if len(names) == 1 and instance[names[0]] in (None, "", {}) else None
 
 
-def misspelt(names: Sequence[str], instance: dict[str, Any], known: Sequence[str]) -> bool:
+def is_misspelt(names: Sequence[str], instance: dict[str, Any], known: Sequence[str]) -> bool:
     """Whether an unknown key probably is one of the names: one slip is one message."""
-    return any(key not in known and near(key, known) in names for key in instance)
+    return any(key not in known and find_near(key, known) in names for key in instance)
 
 
 @lru_cache(maxsize=1)
-def synonyms() -> dict[str, str]:
+def load_synonyms() -> dict[str, str]:
     """What people write for the name of a check, from the SYNONYMS of the checks."""
     return {word: name for name in checks.NAMES for word in getattr(checks.load_check(name), "SYNONYMS", ())}
 
 
-def near(key: Any, known: Sequence[str]) -> str | None:
+def find_near(key: Any, known: Sequence[str]) -> str | None:
     """The known name that was probably meant."""
     flat = {name.replace("_", "").replace("-", "").lower(): name for name in known}
     bare = str(key).replace("_", "").replace("-", "").lower()
     if bare in flat:
         return flat[bare]
-    meant = synonyms().get(str(key)) or MEANT.get(str(key))
+    meant = load_synonyms().get(str(key)) or MEANT.get(str(key))
     if meant in known:
         return meant
     close = difflib.get_close_matches(bare, list(flat), n=1, cutoff=0.6)
     return flat[close[0]] if close else None
 
 
-def fields_of(kind: str) -> str:
+def describe_map(kind: str) -> str:
     """A map's keys, in words: `a map with path, type, ...`."""
-    schema = json_schema.shared()
+    schema = json_schema.get_schema()
     found = schema if kind == schema["title"] else schema["$defs"].get(kind)
     if not found:
         return ""
@@ -285,22 +288,22 @@ def fields_of(kind: str) -> str:
     return f"a map with {', '.join(names[:6])}{more}"
 
 
-def shown(value: Any) -> str:
+def quote_json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def described(value: Any) -> str:
+def describe_value(value: Any) -> str:
     if value is None or isinstance(value, bool):
-        return shown(value)
+        return quote_json(value)
     if isinstance(value, str):
-        return f"the text {shown(value)}"
+        return f"the text {quote_json(value)}"
     if isinstance(value, (int, float)):
         return f"the number {value}"
     return "a list" if isinstance(value, list) else "a map"
 
 
-def duration_hint(text: str) -> str:
+def suggest_duration(text: str) -> str:
     """What was meant by `10 seconds`, `10` or `1h`."""
     found = re.match(r"\s*([0-9]+)\s*(ms|mil|s|m|h|)", text)
     if not found:
@@ -312,7 +315,7 @@ def duration_hint(text: str) -> str:
     return f"write {number}{units[found[2]]}" if found[2] else f"write {number}s or {number}ms"
 
 
-def way_out(path: Path, kind: str, found: Any, expected: str) -> str:
+def suggest_fix(path: Path, kind: str, found: Any, expected: str) -> str:
     scalar = found is None or isinstance(found, (bool, int, float))
     if kind == "duration" and isinstance(found, (int, float)) and not isinstance(found, bool):
         return f"write {found}s or {found}ms"
@@ -321,12 +324,12 @@ def way_out(path: Path, kind: str, found: Any, expected: str) -> str:
             words = shlex.split(found)
         except ValueError:
             words = found.split()
-        return f"write [{', '.join(words_quoted(words))}]"
-    if isinstance(found, str) and kind in ("check", "checks") and found in json_schema.check_names():
+        return f"write [{', '.join(quote_words(words))}]"
+    if isinstance(found, str) and kind in ("check", "checks") and found in json_schema.list_check_names():
         return f"write {{{found}: ...}}"
     if isinstance(found, str) and kind in checks.NAMES:
-        first = next(iter(json_schema.shared()["$defs"][kind]["properties"]))
-        return f"write {{{kind}: {{{first}: {quoted(found)}}}}}"
+        first = next(iter(json_schema.get_schema()["$defs"][kind]["properties"]))
+        return f"write {{{kind}: {{{first}: {quote_scalar(found)}}}}}"
     if isinstance(found, str):
         try:
             number = json.loads(found)
@@ -336,15 +339,15 @@ def way_out(path: Path, kind: str, found: Any, expected: str) -> str:
             return f"write {expected}"
         return f"remove the quotes: {found}"
     if kind == "octal" and isinstance(found, int) and not isinstance(found, bool):
-        return f"quote it: {quoted(str(found))}"
+        return f"quote it: {quote_scalar(str(found))}"
     if scalar and expected.startswith(("text", "a path", "a regular", "a name", "a map of texts")):
-        return f"quote it: {quoted(json.dumps(found))}"
+        return f"quote it: {quote_scalar(json.dumps(found))}"
     if isinstance(found, list) and kind in ("contract", "check"):
         return "remove one level of list"
     return f"write {expected}"
 
 
-def words_quoted(words: Sequence[str]) -> Iterator[str]:
+def quote_words(words: Sequence[str]) -> Iterator[str]:
     for word in words:
         plain = word.replace("-", "").replace("_", "").replace("/", "").replace(".", "")
-        yield word if plain.isalpha() and word[0].isalpha() else quoted(word)
+        yield word if plain.isalpha() and word[0].isalpha() else quote_scalar(word)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from truecall_py.contract_files.lint import walk
-from truecall_py.contract_files.lint.codes import problem
+from truecall_py.contract_files.lint.codes import make_problem
 from truecall_py.contracts import template
 
 TYPE_CHECKING = False
@@ -25,32 +25,32 @@ class Subject:
         self.document = document
         bad = broken | document.doubtful | document.empty
         roots = {path[:length] for path in bad for length in range(len(path) + 1)}
-        self.sites: list[Site] = [site for site in walk.in_file(document.data) if site.path not in roots]
+        self.sites: list[Site] = [site for site in walk.list_sites(document.data) if site.path not in roots]
         self.entries: list[tuple[Path, dict[str, Any]]] = [
-            (path, entry) for path, entry in walk.entries(document.data) if path not in roots
+            (path, entry) for path, entry in walk.list_contracts(document.data) if path not in roots
         ]
         self.checks: list[tuple[Path, Check]] = [
             (path, check)
             for path, entry in self.entries
-            for check in walk.checks_of(entry, path)
+            for check in walk.list_checks(entry, path)
         ]
 
-    def find(self, code: str, path: Path, message: str, hint: str = "", key: bool = False) -> Problem:
-        return problem(code, self.document.place(path, key), message, hint)
+    def report(self, code: str, path: Path, message: str, hint: str = "", key: bool = False) -> Problem:
+        return make_problem(code, self.document.place(path, key), message, hint)
 
-    def texts(self) -> Iterator[tuple[Site, Path, str]]:
+    def list_texts(self) -> Iterator[tuple[Site, Path, str]]:
         for site in self.sites:
-            for path, text in walk.texts(site.value, site.path):
+            for path, text in walk.list_texts(site.value, site.path):
                 yield site, path, text
 
-    def parts(self) -> Iterator[tuple[Path, template.Part]]:
+    def list_parts(self) -> Iterator[tuple[Path, template.Part]]:
         """Every template that is filled in and well formed."""
-        for site, path, text in self.texts():
+        for site, path, text in self.list_texts():
             if site.templated and template.OPEN in text:
-                yield from ((path, part) for part in parts(text))
+                yield from ((path, part) for part in parse_parts(text))
 
 
-def parts(text: str) -> list[template.Part]:
+def parse_parts(text: str) -> list[template.Part]:
     try:
         return [piece for piece in template.parse(text) if isinstance(piece, template.Part)]
     except ValueError:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from truecall_py.core.types import Problem
 
 
-def delta_place(subject: Subject) -> Iterator[Problem]:
+def find_missing_snapshot(subject: Subject) -> Iterator[Problem]:
     """A check without a look before the call has nothing to compare with, and a condition has none either."""
     for site in subject.sites:
         if site.owner != "matcher" or site.field.name not in DELTAS:
@@ -23,23 +23,23 @@ def delta_place(subject: Subject) -> Iterator[Problem]:
         if check is None or not hasattr(load_check(str(check)), "before"):
             where = f"`{check}`" if check else "`when`"
             words = f"`{site.field.name}` compares with the value before the call, but {where} takes no snapshot"
-            yield subject.find("TC218", site.path, words, key=True)
+            yield subject.report("TC218", site.path, words, key=True)
 
 
-def tool_or_stop(subject: Subject) -> Iterator[Problem]:
+def find_claim_without_evidence(subject: Subject) -> Iterator[Problem]:
     """Only what is judged at the stop is about no call; what the stop alone knows is for it alone."""
     for path, entry in subject.entries:
         stop = entry.get("event") == "stop"
         if not stop and "event" in entry and not {"tool", "kind"} & set(entry):
-            yield subject.find("TC110", path, "this contract names neither a tool nor a kind of call")
+            yield subject.report("TC110", path, "this contract names neither a tool nor a kind of call")
         if not stop and "claims" in entry:
-            yield subject.find("TC219", (*path, "claims"), "`claims` is for contracts with `event: stop`", key=True)
+            yield subject.report("TC219", (*path, "claims"), "`claims` is for contracts with `event: stop`", key=True)
         if stop and "claims" in entry and "post" not in entry and not {"tool", "kind"} & set(entry):
             words = "a claim needs `post`, or the calls that must back it"
-            yield subject.find("TC219", (*path, "claims"), words, "add post, tool or kind", key=True)
+            yield subject.report("TC219", (*path, "claims"), words, "add post, tool or kind", key=True)
 
 
 TIMING = (
-    ("TC218", delta_place),
-    ("TC219", tool_or_stop),
+    ("TC218", find_missing_snapshot),
+    ("TC219", find_claim_without_evidence),
 )

@@ -44,7 +44,7 @@ class Check:
     params: dict[str, Any]
 
 
-def entries(data: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+def list_contracts(data: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The contracts of a file, with their paths."""
     found = data.get("contracts") if isinstance(data, dict) else None
     for index, entry in enumerate(found if isinstance(found, list) else ()):
@@ -52,7 +52,7 @@ def entries(data: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
             yield ("contracts", index), entry
 
 
-def items(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+def list_items(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     """The entries of a list, or the one value that stands for a list of one."""
     if isinstance(value, list):
         for index, item in enumerate(value):
@@ -61,47 +61,47 @@ def items(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         yield path, value
 
 
-def checks_in(value: Any, path: Path) -> Iterator[Check]:
+def list_checks_in(value: Any, path: Path) -> Iterator[Check]:
     """Every check below `post` or a combinator."""
-    for here, item in items(value, path):
+    for here, item in list_items(value, path):
         for name, params in item.items() if isinstance(item, dict) else ():
             below = (*here, name)
             if name in model.COMBINATORS:
-                yield from checks_in(params, below)
+                yield from list_checks_in(params, below)
             elif name in NAMES and isinstance(params, dict):
                 yield Check(below, name, params)
 
 
-def source(entry: dict[str, Any], path: Path) -> Iterator[Check]:
+def find_source(entry: dict[str, Any], path: Path) -> Iterator[Check]:
     """The look-up of a contract's receipt."""
     receipt = entry.get("receipt")
     if isinstance(receipt, dict):
-        yield from checks_in(receipt.get("from"), (*path, "receipt", "from"))
+        yield from list_checks_in(receipt.get("from"), (*path, "receipt", "from"))
 
 
-def checks_of(entry: dict[str, Any], path: Path = ()) -> Iterator[Check]:
+def list_checks(entry: dict[str, Any], path: Path = ()) -> Iterator[Check]:
     """Every check of a contract: after the call, before it, and the look-up of its receipt."""
     for name in ("post", "pre"):
-        yield from checks_in(entry.get(name), (*path, name))
-    yield from source(entry, path)
+        yield from list_checks_in(entry.get(name), (*path, name))
+    yield from find_source(entry, path)
 
 
-def in_file(data: Any) -> Iterator[Site]:
+def list_sites(data: Any) -> Iterator[Site]:
     if isinstance(data, dict):
-        yield from in_map(data, (), contract_fields.FILE_FIELDS, "file")
-        for path, entry in entries(data):
-            yield from in_contract(entry, path)
+        yield from list_map_sites(data, (), contract_fields.FILE_FIELDS, "file")
+        for path, entry in list_contracts(data):
+            yield from list_contract_sites(entry, path)
 
 
-def in_contract(entry: dict[str, Any], path: Path) -> Iterator[Site]:
-    yield from in_map(entry, path, contract_fields.FIELDS, "contract")
+def list_contract_sites(entry: dict[str, Any], path: Path) -> Iterator[Site]:
+    yield from list_map_sites(entry, path, contract_fields.FIELDS, "contract")
     if isinstance(entry.get("receipt"), dict):
-        yield from in_map(entry["receipt"], (*path, "receipt"), contract_fields.RECEIPT_FIELDS, "receipt")
-    for check in checks_of(entry, path):
-        yield from in_map(check.params, check.path, load_check(check.name).FIELDS, check.name)
+        yield from list_map_sites(entry["receipt"], (*path, "receipt"), contract_fields.RECEIPT_FIELDS, "receipt")
+    for check in list_checks(entry, path):
+        yield from list_map_sites(check.params, check.path, load_check(check.name).FIELDS, check.name)
 
 
-def in_map(value: dict[str, Any], path: Path, fields: Sequence[Field], owner: str) -> Iterator[Site]:
+def list_map_sites(value: dict[str, Any], path: Path, fields: Sequence[Field], owner: str) -> Iterator[Site]:
     for field in fields:
         if field.name not in value or field.kind in ("contracts", "checks", "check", "receipt", "source"):
             continue
@@ -110,14 +110,14 @@ def in_map(value: dict[str, Any], path: Path, fields: Sequence[Field], owner: st
         templated = field.templated or (field.name == "when" and owner == "contract")
         if field.kind == "matchers" and isinstance(held, dict):
             for name, matcher in held.items():
-                yield from in_matcher(matcher, (*here, name), templated, name)
+                yield from list_matcher_sites(matcher, (*here, name), templated, name)
         elif field.kind == "matcher" or (field.kind == "operand" and isinstance(held, dict)):
-            yield from in_matcher(held, here, templated, field.name)
+            yield from list_matcher_sites(held, here, templated, field.name)
         else:
             yield Site(here, field, held, owner, templated)
 
 
-def in_matcher(value: Any, path: Path, templated: bool, subject: str) -> Iterator[Site]:
+def list_matcher_sites(value: Any, path: Path, templated: bool, subject: str) -> Iterator[Site]:
     if not isinstance(value, dict):
         yield Site(path, OPERATORS["equals"], value, "matcher", templated, subject)
         return
@@ -126,20 +126,20 @@ def in_matcher(value: Any, path: Path, templated: bool, subject: str) -> Iterato
         if operator is None:
             continue
         if operator.kind == "operand" and isinstance(held, dict):
-            yield from in_matcher(held, (*path, name), templated, subject)
+            yield from list_matcher_sites(held, (*path, name), templated, subject)
         else:
             yield Site((*path, name), operator, held, "matcher", templated and operator.templated, subject)
 
 
-def expressions(sites: Iterable[Site]) -> Iterator[tuple[Site, Path, str]]:
+def list_expressions(sites: Iterable[Site]) -> Iterator[tuple[Site, Path, str]]:
     """Every regular expression that stands at these places, with its own path."""
     for site in sites:
-        for path, text in items(site.value, site.path) if site.field.kind in EXPRESSIONS else ():
+        for path, text in list_items(site.value, site.path) if site.field.kind in EXPRESSIONS else ():
             if isinstance(text, str):
                 yield site, path, text
 
 
-def texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+def list_texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
     """Every text in a value, maps' keys left out."""
     pending = [(path, value)]
     while pending:

@@ -11,8 +11,8 @@ from truecall_py.contract_files.fields import parse_duration
 from truecall_py.contract_files.formats import FORMATS
 from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.lint.guards import EFFECTS
-from truecall_py.contract_files.lint.redos import hazard
-from truecall_py.contract_files.lint.subject import parts
+from truecall_py.contract_files.lint.redos import is_slow
+from truecall_py.contract_files.lint.subject import parse_parts
 from truecall_py.contracts import template
 from truecall_py.core.glob import fits
 from truecall_py.core.types import AT_STOP, DEADLINE
@@ -43,29 +43,29 @@ def matches_everything(pattern: str) -> bool:
         return False
 
 
-def always_true(subject: Subject) -> Iterator[Problem]:
+def find_always_true(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         name, value = site.field.name, site.value
         here = f"`{name}`"
         if name == "contains" and value == "":
-            yield subject.find("TC310", site.path, f"{here} of an empty text is always true")
+            yield subject.report("TC310", site.path, f"{here} of an empty text is always true")
         elif name == "not_contains" and value == "":
-            yield subject.find("TC310", site.path, f"{here} of an empty text is never true", "name a text")
+            yield subject.report("TC310", site.path, f"{here} of an empty text is never true", "name a text")
         elif site.field.kind == "pattern" and isinstance(value, str) and matches_everything(value):
-            yield subject.find(
+            yield subject.report(
                 "TC310", site.path, f"{here} matches every text, because it matches the empty text"
             )
         elif name == "at_least" and value == 0 and "length" in (site.subject, site.path[-2]):
-            yield subject.find("TC310", site.path, "every length is at least 0")
+            yield subject.report("TC310", site.path, "every length is at least 0")
     for _, check in subject.checks:
         for field, (trivial, why, hint) in getattr(load_check(check.name), "TRIVIAL", {}).items():
             if check.params.get(field) == trivial:
-                yield subject.find("TC310", (*check.path, field), why, hint)
+                yield subject.report("TC310", (*check.path, field), why, hint)
 
 
-def no_exit_code(subject: Subject) -> Iterator[Problem]:
+def find_no_exit_code(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
-        about = [name for key in ("tool", "kind") for _, name in walk.items(entry.get(key, []), path)]
+        about = [name for key in ("tool", "kind") for _, name in walk.list_items(entry.get(key, []), path)]
         without = [name for name in about if name != "shell" and not any(fits(name, tool) for tool in WITH_EXIT_CODE)]
         if not without:
             continue
@@ -75,107 +75,108 @@ def no_exit_code(subject: Subject) -> Iterator[Problem]:
             if owner == path and field in check.params and check.params[field] == value:
                 asked.append((*check.path, field))
         for place in asked:
-            yield subject.find("TC311", place, f"{without[0]} has no exit code in any client")
+            yield subject.report("TC311", place, f"{without[0]} has no exit code in any client")
 
 
-def beyond_deadline(subject: Subject) -> Iterator[Problem]:
+def find_beyond_deadline(subject: Subject) -> Iterator[Problem]:
     at_stop = [path for path, entry in subject.entries if entry.get("event") == "stop"]
     for site in subject.sites:
         deadline = AT_STOP if site.path[:2] in at_stop else DEADLINE
         if site.field.kind == "duration" and site.owner == "contract" and parse_duration(site.value) > deadline:
             words = f"`{site.field.name}` is {site.value}, but the hook ends after {deadline:g}s"
-            yield subject.find("TC312", site.path, words)
+            yield subject.report("TC312", site.path, words)
 
 
-def slow_pattern(subject: Subject) -> Iterator[Problem]:
-    for site, path, text in walk.expressions(subject.sites):
-        if hazard(text):
-            yield subject.find("TC313", path, f"`{site.field.name}` may take exponential time on some texts")
+def find_slow_regex(subject: Subject) -> Iterator[Problem]:
+    for site, path, text in walk.list_expressions(subject.sites):
+        if is_slow(text):
+            yield subject.report("TC313", path, f"`{site.field.name}` may take exponential time on some texts")
 
 
-def risky_place(subject: Subject) -> Iterator[Problem]:
+def find_call_decides(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if not site.templated:
             continue
-        for path, text in walk.texts(site.value, site.path):
-            found = parts(text)
+        for path, text in walk.list_texts(site.value, site.path):
+            found = parse_parts(text)
             if not found or text.strip() == "":
                 continue
             whole = len(template.parse(text)) == 1
             root = found[0].path.partition(".")[0]
             if site.field.kind == "path" and whole and root in ("result", "text"):
-                yield subject.find("TC314", path, "the answer of the tool alone decides which file is checked")
+                yield subject.report("TC314", path, "the answer of the tool alone decides which file is checked")
             elif site.field.kind == "argv" and path[-1] == 0 and any(part.path != "project" for part in found):
-                yield subject.find("TC314", path, "a value of the call decides which program is run",
+                yield subject.report("TC314", path, "a value of the call decides which program is run",
                                    "name the program, and pass the value as an argument")  # fmt: skip
             elif site.field.name == "env" and any(part.path != "project" for part in found):
-                yield subject.find("TC314", path, "a value of the call enters the environment of a program",
+                yield subject.report("TC314", path, "a value of the call enters the environment of a program",
                                    "pass it as an argument: a variable such as PATH changes what runs")  # fmt: skip
 
 
-def text_on_command(subject: Subject) -> Iterator[Problem]:
+def find_regex_on_command(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         parsed = (*site.path[:-1], "runs") in subject.document.keys
         inside = site.path[2:4] == ("when", "args.command") and not parsed
         if inside and site.field.name in ("matches", "contains"):
-            yield subject.find("TC315", site.path, f"`{site.field.name}` on a command also sees quotes and comments")
+            yield subject.report("TC315", site.path,
+                                 f"`{site.field.name}` on a command also sees quotes and comments")
 
 
-def every_command(subject: Subject) -> Iterator[Problem]:
+def find_every_command(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
         if entry.get("event") == "stop":  # judged at the stop, however many commands there were
             continue
-        if "shell" in [kind for _, kind in walk.items(entry.get("kind"), path)] and "when" not in entry:
-            yield subject.find("TC316", (*path, "kind"), "without `when`, this is judged after every shell command")
+        if "shell" in [kind for _, kind in walk.list_items(entry.get("kind"), path)] and "when" not in entry:
+            yield subject.report("TC316", (*path, "kind"), "without `when`, this is judged after every shell command")
 
 
-def tool_names(subject: Subject) -> Iterator[tuple[Path, str]]:
+def list_tool_names(subject: Subject) -> Iterator[tuple[Path, str]]:
     for site in subject.sites:
         if site.owner == "contract" and site.field.name == "tool":
-            yield from walk.items(site.value, site.path)
+            yield from walk.list_items(site.value, site.path)
 
 
-def comma(subject: Subject) -> Iterator[Problem]:
-    for path, name in tool_names(subject):
+def find_comma_in_tool(subject: Subject) -> Iterator[Problem]:
+    for path, name in list_tool_names(subject):
         if "," in name:
             listed = ", ".join(filter(None, map(str.strip, name.split(","))))
-            yield subject.find("TC317", path, f"the comma is part of the name {name}", f"write [{listed}]")
+            yield subject.report("TC317", path, f"the comma is part of the name {name}", f"write [{listed}]")
 
 
-def expression(subject: Subject) -> Iterator[Problem]:
-    for path, name in tool_names(subject):
+def find_regex_in_tool(subject: Subject) -> Iterator[Problem]:
+    for path, name in list_tool_names(subject):
         if EXPRESSION.search(name):
             bare = name.strip("^$").replace(".*", "*").replace(".+", "?*")
             choices = bare.strip("()").split("|")
             hint = f"write [{', '.join(choices)}]" if len(choices) > 1 else f'write "{bare}"'
             plain = not re.search(r"[|^$\\()\[\]]", "".join(choices))
-            yield subject.find("TC318", path, f"{name} looks like a regular expression, but is a glob",
+            yield subject.report("TC318", path, f"{name} looks like a regular expression, but is a glob",
                                hint if plain else "* is any text, ? any character")  # fmt: skip
 
 
-def idle_pause(subject: Subject) -> Iterator[Problem]:
+def find_idle_every(subject: Subject) -> Iterator[Problem]:
     for path, entry in subject.entries:
         if "every" in entry and "within" not in entry and "stable_for" not in entry:
-            yield subject.find(
+            yield subject.report(
                 "TC319", (*path, "every"), "there is only one probe, so there is no pause", key=True
             )
 
 
-def silent_format(subject: Subject) -> Iterator[Problem]:
+def find_unknown_format(subject: Subject) -> Iterator[Problem]:
     for site in subject.sites:
         if site.field.kind == "json-schema" and isinstance(site.value, dict):
-            for where, name in formats_of(site.value, site.path):
+            for where, name in list_formats(site.value, site.path):
                 if name not in FORMATS:
-                    yield subject.find("TC321", where,
+                    yield subject.report("TC321", where,
                                        f"truecall does not assert the format {name}: every text passes",
                                        f"write a pattern, or one of the formats {', '.join(FORMATS)}")  # fmt: skip
 
 
-def formats_of(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
+def list_formats(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
     """Every `format` of a schema and of those inside it; not what `properties` calls so, nor a value."""
     if isinstance(schema, list):
         for at, each in enumerate(schema):
-            yield from formats_of(each, (*path, at))
+            yield from list_formats(each, (*path, at))
     if not isinstance(schema, dict):
         return
     for key, value in schema.items():
@@ -183,22 +184,22 @@ def formats_of(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
             yield (*path, key), value
         elif key in ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"):
             for name, each in value.items() if isinstance(value, dict) else ():
-                yield from formats_of(each, (*path, key, name))
+                yield from list_formats(each, (*path, key, name))
         elif key not in ("const", "enum", "default", "examples"):
-            yield from formats_of(value, (*path, key))
+            yield from list_formats(value, (*path, key))
 
 
 ADVICE: tuple[tuple[str, Rule], ...] = (
-    ("TC310", always_true),
-    ("TC311", no_exit_code),
-    ("TC312", beyond_deadline),
-    ("TC313", slow_pattern),
-    ("TC314", risky_place),
-    ("TC315", text_on_command),
-    ("TC316", every_command),
-    ("TC317", comma),
-    ("TC318", expression),
-    ("TC319", idle_pause),
-    ("TC321", silent_format),
+    ("TC310", find_always_true),
+    ("TC311", find_no_exit_code),
+    ("TC312", find_beyond_deadline),
+    ("TC313", find_slow_regex),
+    ("TC314", find_call_decides),
+    ("TC315", find_regex_on_command),
+    ("TC316", find_every_command),
+    ("TC317", find_comma_in_tool),
+    ("TC318", find_regex_in_tool),
+    ("TC319", find_idle_every),
+    ("TC321", find_unknown_format),
     *EFFECTS,
 )
