@@ -16,9 +16,8 @@ from pathlib import Path
 
 import yaml
 
-from truecall_py import judge
+from truecall_py import clients, judge
 from truecall_py.api import look_before
-from truecall_py.authoring.examples import BASE
 from truecall_py.core import paths
 from truecall_py.core.errors import ContractError, PayloadError
 from truecall_py.trust.pin import compile_file, trust
@@ -202,7 +201,7 @@ class Case:
             return self.filled(given).encode("utf-8", "surrogateescape")
         given = {key: value for key, value in given.items() if key != "harness"}
         if not given.pop("bare", False):
-            given = {**BASE[self.harness], **given}
+            given = {**clients.load_part(self.harness, "samples").EXAMPLE, **given}
             if given["tool_name"] == "Bash" and "tool_input" not in given:
                 given["tool_input"] = {"command": "make", "description": "Build"}
                 given["tool_response"] = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False}
