@@ -47,7 +47,7 @@ class Sensor:
 def simulate(agree: int, calls: int, wrong: float, seed: int) -> dict[str, float]:
     """Shares of the honest calls and of the lies, in percent, and the looks that a call costs."""
     sensor = Sensor(random.Random(seed), wrong)
-    polling.module = lambda name: SimpleNamespace(  # type: ignore[assignment]
+    polling.load_check = lambda name: SimpleNamespace(  # type: ignore[assignment]
         FIELDS=(), ASSERTS=(), expect=sensor.expect, run=sensor.run
     )
     plain = {"id": "noise", "post": [{"check": "sensor", "params": {"asked": True}}], "agree": agree, "every": 1e-9}

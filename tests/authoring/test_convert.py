@@ -205,4 +205,4 @@ def test_a_check_without_its_name_is_said_to_lack_it() -> None:
 def test_a_file_that_is_not_there_is_no_payload(project: Any) -> None:
     """`convert` takes a file of contracts, and its error says so."""
     done = project.command("convert", "none.json")
-    assert done.returncode == 2 and "none.json: the file of contracts cannot be read" in done.stderr
+    assert done.returncode == 2 and "none.json: cannot read the file of contracts" in done.stderr

@@ -138,7 +138,7 @@ def test_exit_codes_of_what_cannot_be_tested(project: Any) -> None:
     assert project.command("test", ".").returncode == 3
     project.write("bare.yaml", CONTRACTS.split("    examples:")[0])
     done = project.command("test", "bare.yaml")
-    assert done.returncode == 1 and "nothing was tested" in done.stdout and "-> add `examples:` to a contract" in done.stdout
+    assert done.returncode == 1 and "nothing ran" in done.stdout and "-> add `examples:` to a contract" in done.stdout
 
 
 def test_a_misspelt_key_of_an_example_is_an_error_of_the_file(project: Any) -> None:

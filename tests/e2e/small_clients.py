@@ -15,7 +15,8 @@ from e2e.mock_gemini import Gemini
 from e2e.mock_openai_chat import Chat
 from e2e.mock_server import Model
 from e2e.sessions import MCP, NOTE, SAVED, Agent, Client, Sent, Session, text_of, write
-from truecall_py.clients import load_registration, registration
+from truecall_py.clients import load_registration
+from truecall_py.clients.payload import quote_word
 from truecall_py.core import paths
 
 ROOT = os.path.dirname(paths.PACKAGE)
@@ -131,10 +132,10 @@ class SmallClient(Client):
         if python:
             with open(path, "r+", encoding="utf-8") as file:
                 text = file.read()
-                assert (old := registration.quoted(sys.executable)) in text
+                assert (old := quote_word(sys.executable)) in text
                 file.seek(0)
                 file.truncate()
-                file.write(text.replace(old, registration.quoted(python)))
+                file.write(text.replace(old, quote_word(python)))
 
     def uninstalled(self, scope: str) -> dict[str, bytes | None]:
         """Takes truecall out. What stands now at the paths of `before`."""

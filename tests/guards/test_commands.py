@@ -13,7 +13,7 @@ def test_verify_judges_the_guards_of_an_announced_call(project, harness):
     project.write("truecall.yaml", TEMPLATE)
     path = project.write("payload.json", json.dumps(announced(project.mcp(harness))))
     done = project.command("verify", path)
-    assert done.returncode == 1 and "NOT MADE" in done.stdout and "the call is not made" in done.stdout
+    assert done.returncode == 1 and "NOT MADE" in done.stdout and "instead of making the call" in done.stdout
     assert "not made" in done.stdout and "template-there" in done.stdout
     found = json.loads(project.command("verify", path, "--format", "json").stdout)
     assert found[0]["verdict"] == "refuted" and found[0]["contracts"][0]["outcome"] == "not made"

@@ -97,7 +97,7 @@ def test_nothing_is_proved_by_what_is_missing(asker):
 def test_a_guard_that_takes_too_long_refuses(asker, monkeypatch):
     """The time for all guards together is over."""
     asker.project.trust(BROKEN.replace("[/nonexistent/program]", "[sleep, '60']") + "    timeout: 1s\n")
-    assert "could not evaluate" in reason(asker.note(title="a", body="x"))
+    assert "could not be evaluated" in reason(asker.note(title="a", body="x"))
 
 
 def test_the_hooks_own_deadline_is_no_pass(project, harness):

@@ -59,7 +59,7 @@ def test_a_file_that_was_never_trusted_is_not_enforced(project, harness):
     only look are left alone."""
     project.write("truecall.yaml", NOTE)
     answer = project.hook(project.mcp(harness), harness)
-    assert unverified(answer, "not been trusted", f"truecall trust {project.contract}")
+    assert unverified(answer, "no person has trusted", f"truecall trust {project.contract}")
     reading = "Read" if harness == "claude-code" else "view_image"
     assert project.hook(project.payload(harness, reading, {"path": "a"}), harness).form == "silent"
 

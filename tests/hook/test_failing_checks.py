@@ -64,7 +64,7 @@ def test_a_check_that_raises_is_a_fault_of_ours(project, harness, error):
 def test_a_bug_leaves_a_report_without_data(project):
     """A bug of truecall's own is answered, and the report holds places in the code and nothing of the call."""
     project.trust()
-    run = installation(project, "judging/judge.py", "\ndef verdicts(*values):\n    raise ValueError('hello')\n")
+    run = installation(project, "judging/judge.py", "\ndef judge_contracts(*values):\n    raise ValueError('hello')\n")
     answer = project.hook(project.mcp(), run=run)
     assert unverified(answer, "a bug of its own (ValueError)", project.state + "/reports/")
     (report,) = os.listdir(project.state + "/reports")

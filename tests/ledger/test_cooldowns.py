@@ -271,7 +271,7 @@ def test_what_is_kept_of_a_call_says_what_the_agent_was_told(project, harness):
         story.call(title)
     why = project.command("last").stdout
     assert "refused" in why and "paused     mcp__notes__save_note" in why and "contract   note-saved" in why
-    assert "found      nothing at" in why and "for        3 more ticks" in why
+    assert "found      nothing at" in why and "for        3 more batches" in why
 
 
 def test_a_call_that_waits_for_a_person_is_the_one_that_was_asked_for(project):

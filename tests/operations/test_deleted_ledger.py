@@ -84,4 +84,4 @@ def test_a_kept_call_that_no_contract_is_about_any_more_is_told(project, bank, c
     project.trust(CONTRACT.replace("PORT", str(bank.port)).replace("tool: mcp__pay__charge", "tool: mcp__pay__other"))
     assert silent(Agent(project, session="s2").asks("c2", tool="mcp__pay__other"))
     told = reconcile(project)
-    assert "no trusted contract is about 1 call" in told.stderr
+    assert "1 call outside the ledger may have started an operation, but no trusted contract is about it" in told.stderr

@@ -254,7 +254,7 @@ def test_what_was_done_twice_is_no_false_claim_and_rests_no_tool(project, bank, 
         bank.does(order, charge="ch_2")
         assert agent.ends(f"c{number}", order).text.startswith("DUPLICATE")
     stop = agent.stop().text
-    assert stop.startswith("DUPLICATE: 3 calls in this turn") and "is missing" not in stop
+    assert stop.startswith("DUPLICATE: 3 calls in this turn") and "is missing and" not in stop
     assert "- done twice: mcp__pay__charge" in stop and stop.count("a person must undo one") == 3
     stats = json.loads(project.command("stats", "--json").stdout)
     assert stats["operations"] == {"count": 3, "done": 0, "refuted": 0, "duplicate": 3, "pending": 0, "unknown": 0,

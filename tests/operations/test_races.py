@@ -162,7 +162,7 @@ def background(project, name):
 def told(project, name):
     """What the hook of another call tells of a task that has ended well, by its own word."""
     call = hook.parse({**project.bash("true", tool_use_id=f"after-{name}"), "session_id": SESSION})
-    harness = types.SimpleNamespace(finished=lambda call: {name: 0})
+    harness = types.SimpleNamespace(NAME="claude-code", finished=lambda call: {name: 0})
     ends = time.monotonic() + 30
     return settle.told_of(harness, call, sources(project), project.state, project.root, ends, None)
 

@@ -91,7 +91,7 @@ def test_watching_goes_on_until_all_is_settled(project, bank, claude):
     bank.answers["o1"] = {"operations": [bank.does()]}
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and "what was learnt is kept" in err and "Traceback" not in err
+    assert process.returncode == 130 and "the results so far are kept" in err and "Traceback" not in err
     done = reconcile(project, "--watch", "--every", "1s")
     assert done.returncode == 0 and "1 done" in done.stdout
 

@@ -210,7 +210,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(told: Any) -> None:
     os.symlink(path, link)
     export(told, "-o", link)
     assert os.path.islink(link) and text_of(path).count("\n") == 12
-    assert "cannot be written" in export(told, "-o", os.path.join(told.root, "none", "x"), code=2)
+    assert "cannot write" in export(told, "-o", os.path.join(told.root, "none", "x"), code=2)
     with open(os.path.join(told.state, FILE), "r+b") as file:
         file.seek(0)
         file.write(b"no database " * 400)

@@ -84,7 +84,7 @@ def test_the_figures_are_those_of_stats(project: Any) -> None:
     claims = found["claims"]
     assert f"{found['sessions']} sessions, {found['calls']} calls, {found['judged']} of them judged" in text
     assert f"False successes {claims['false']} of {claims['judged']}" in text and "44.4%" in text
-    assert "next came: same call 1, other route 1, nothing 2" in text
+    assert "next step: same call 1, other route 1, nothing 2" in text
     assert "1 call refused before running" in text and "1 call that a contract in observe mode would have blocked" in text
     assert text.count("How it is counted Counted") == text.count("Left out") == 5
     assert "Duplicates no operations yet" in text and "Overdue operations no operations yet" in text

@@ -128,7 +128,7 @@ def test_a_hostile_ledger_runs_nothing(project: Any, page: Page, listener: socke
             .forEach(kind => each.dispatchEvent(new Event(kind, {bubbles: true}))))""")
         page.settled()
         assert page.value("typeof window.ran") == "undefined"
-        assert page.value("document.title") == "truecall: What agents reported, and what was there"
+        assert page.value("document.title") == "truecall: What agents reported, and what truecall found"
         assert page.value("location.href.split('#')[0]") == address
         assert page.value("document.querySelectorAll('script, img, iframe, form, base, link, object, [src], [style]').length") == 0
         assert page.value("document.querySelectorAll('h1').length") == 1

@@ -391,7 +391,7 @@ def test_several_contents_are_trusted(project):
     assert project.hook(project.mcp()).form == "silent"
     project.write("truecall.yaml", "version: 1\n")
     answer = project.hook(project.mcp())  # neither: the one that was trusted last
-    assert "elsewhere" in answer.text and "was changed" in answer.notice
+    assert "elsewhere" in answer.text and "has changed" in answer.notice
 
 
 def test_trusting_an_older_content_again_makes_it_the_newest(project):

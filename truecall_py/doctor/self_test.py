@@ -104,7 +104,7 @@ def trouble(
     answer.pop("systemMessage", None)  # for the person alone
     text = max(strings(answer), key=len, default="")
     if text == failures.DIED:
-        return "truecall's own program did not end well: the interpreter cannot run it"
+        return "truecall's own program failed: the interpreter cannot run it"
     if not any(answer == rendered(harness, event, told, text, replace) for replace in (False, True)):
         client = load_registration(harness).client
         return f"the answer is not in the dialect of {client}: {json.dumps(answer)[:200]}"

@@ -34,10 +34,10 @@ def git(folder: str, *argv: str) -> bytes:
     return done.stdout
 
 
-def look(path: str) -> dict[str, Any]:
-    """`text` (a character a byte) and `mode` of the blob, `converted` where a checkout holds other bytes; or
-    `nothing`; or `trouble`."""
-    folder, name = os.path.split(path)
+def look(job: dict[str, Any]) -> dict[str, Any]:
+    """Of the file at the job's `path`, in the last commit: `text` (a character a byte) and `mode` of the blob,
+    `converted` where a checkout holds other bytes; or `nothing`; or `trouble`."""
+    folder, name = os.path.split(str(job["path"]))
     try:
         row = git(folder, "ls-tree", "-z", "HEAD", "--", name).split(b"\0")[0]
         if not row:

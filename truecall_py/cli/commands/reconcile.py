@@ -81,7 +81,8 @@ def begun_anew(ledger: Ledger, folder: str) -> None:
     if left.strange:
         where = os.path.join(folder, pending_calls.OPERATIONS)
         what = f"{count(left.strange, 'call')} outside the ledger may have started an operation"
-        click.echo(f"{what}, but no trusted contract is about them: {where}", err=True)
+        about = "it" if left.strange == 1 else "them"
+        click.echo(f"{what}, but no trusted contract is about {about}: {where}", err=True)
 
 
 def gave_up(ledger: Ledger, folder: str, call: str) -> int:
