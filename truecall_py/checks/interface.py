@@ -18,7 +18,7 @@ REQUIRED = {
     "FAILURE_CLASS": 'the retry budget of a refutation (retry_budgets.CLASSES); "": the evidence decides',
     "COST": "the cost of one hook call, as a ratio to a bare interpreter; None until bench/checks.py --write ran",
     "FIELDS": "its fields, as a tuple of contracts.field.field(...)",
-    "ASSERTS": "the fields of which at least one must be given; (): the required fields are enough",
+    "ASSERTS": "the fields; a contract must give at least one of them; (): the required fields are enough",
     "EXAMPLES": "examples that the docs print and the tests run: at least one verified and one refuted",
     "expect": "expect(params) -> str: what must hold, as a phrase",
     "run": "run(params, call, world) -> Outcome: one probe. Raises Unverified",
@@ -42,7 +42,7 @@ OPTIONAL = {
     "evidence": "evidence(params, call, world): what the source says, as JSON data; ABSENT for nothing",
     "is_shared_source": "is_shared_source(params) -> bool: whether all projects look up receipts in the same place",
     # Lint.
-    "EXCLUSIVE": "fields of which only one may be given",
+    "EXCLUSIVE": "fields; a contract may give only one of them",
     "TRIVIAL": "field -> (value that always holds, why, hint)",
     "EXIT_CODE_FIELD": "(field, value) with which it asks for the exit code of the call",
     "SYNONYMS": "what people write for its name by mistake",

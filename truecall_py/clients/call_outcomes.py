@@ -1,4 +1,4 @@
-"""How calls ended of which no hook was told, by the client's own transcript. Read from the end, bounded; a call whose
+"""How calls ended whose end no hook saw, by the client's own transcript. Read from the end, bounded; a call whose
 record is not found has no fate, and no fate is ever guessed from what a tool says. The shape of the records is the
 client's: its own module `call_outcomes` reads a line.
 """

@@ -17,7 +17,7 @@ LONGEST = 160  # letters of one quoted value or rule
 
 
 def wrong(errors: Sequence[dict[str, Any]], count: int) -> str:
-    """The errors of `worker.schemas`, of which there are `count`, as one phrase."""
+    """The `count` errors of `worker.schemas` as one phrase."""
     told: list[str] = []
     rules: dict[str, Any] = {}
     spelt: dict[str, str] = {}  # a missing field and what was taken for it

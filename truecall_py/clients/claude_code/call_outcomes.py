@@ -64,7 +64,7 @@ def barred(plain: dict[str, Any]) -> bool:
 
 
 def read_notice(line: bytes) -> dict[str, Fate]:
-    """The call and its fate of which one notification tells. The client's own words stand before the summary, which
+    """The call that one notification names, and its fate. The client's own words stand before the summary, which
     quotes the agent's description of the call, and after that description; below it may stand what a tool said."""
     if b'"queue-operation"' not in line or b"<task-notification>" not in line:
         return {}

@@ -32,7 +32,7 @@ KINDS = {
     "Grep": "read", "LS": "read", "NotebookRead": "read", "Bash": "shell", "PowerShell": "shell",
     "WebFetch": "fetch", "WebSearch": "fetch", "Agent": "agent", "Task": "agent",
 }  # fmt: skip
-# Keys of payloads in this shape that other clients send, some of which run the hooks of its settings files.
+# Keys of payloads in this shape that other clients send. Some of them run the hooks of its settings files.
 FOREIGN = frozenset((
     "timestamp", "turn_id", "cursor_version", "hookEventName", "client_type", "clineVersion", "agent_action_name",
     "toolName", "toolCall", "matcher_context",
