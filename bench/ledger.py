@@ -33,18 +33,18 @@ sys.path.append(sys.argv[1])
 from truecall_py.hook import main as hook
 from truecall_py.ledger.store import Event, Ledger
 from truecall_py.ledger.session_history import SessionHistory
-from truecall_py.ledger.session_marks import begun_anew
+from truecall_py.ledger.session_marks import has_other_ledger
 import os, time
 memory = SessionHistory(Ledger(sys.argv[2]), sys.argv[3], {})
-begun_anew(sys.argv[2], sys.argv[3], memory.key)
-memory.resting()
+has_other_ledger(sys.argv[2], sys.argv[3], memory.key)
+memory.find_cooldowns()
 memory.ledger.add(Event(sys.argv[3], sys.argv[4], "ended", time.time(), "claude-code", "t", "", "Bash", "i" * 32,
                         "verified", {"args": {"command": "make"}, "reported": "success"}))
 os._exit(0)
 """
 LEDGERS = ("from truecall_py.ledger.session_history import SessionHistory\n",
            "from truecall_py.ledger.store import Event, Ledger\n",
-           "from truecall_py.ledger.session_marks import begun_anew\n")  # fmt: skip
+           "from truecall_py.ledger.session_marks import has_other_ledger\n")  # fmt: skip
 WITHOUT = HOOK.split("memory = ")[0] + "os._exit(0)"
 for each in LEDGERS:
     WITHOUT = WITHOUT.replace(each, "")
@@ -52,16 +52,16 @@ STOP = """
 import sys
 sys.path.append(sys.argv[1])
 from truecall_py.ledger.store import Event, Ledger
-from truecall_py.operations.settle import MANY
-from truecall_py.ledger.open_calls import answered, of_turn, standing, told_before
+from truecall_py.operations.settle import MAX_EVENTS
+from truecall_py.ledger.open_calls import list_open, list_shown, select_answered, select_turn
 from truecall_py.core.types import Stop
 import os, time
 ledger, stop = Ledger(sys.argv[2]), Stop("claude-code", "Stop", sys.argv[3], "t1")
-events, stops = ledger.session(sys.argv[3], MANY), ledger.stops(sys.argv[3])
-mine = answered(events, stops, stop)
-of_turn(mine, stops, stop)
-standing(events, mine, {})
-told_before(stops, stop)
+events, stops = ledger.session(sys.argv[3], MAX_EVENTS), ledger.stops(sys.argv[3])
+mine = select_answered(events, stops, stop)
+select_turn(mine, stops, stop)
+list_open(events, mine, {})
+list_shown(stops, stop)
 ledger.add(Event(sys.argv[3], sys.argv[4], "stop", time.time(), "claude-code", "t1"))
 os._exit(0)
 """
@@ -87,14 +87,14 @@ def filled(state: str, events: int) -> None:
     """A ledger with a session of 5,000 events and one of as many as a hook reads, and the rest in sessions of 210."""
     book = Ledger(state)
     begin = time.time() - 30 * 86400
-    for session, count in ((LONG, 5000), (SHORT, store.RECENT)):
+    for session, count in ((LONG, 5000), (SHORT, store.RECENT_EVENTS)):
         book.add(*(each for number in range(count // 3) for each in call(session, number, begin + number)))
     sql, size = store.INSERT, 20_000
     for start in range(0, events // 3, size):  # the public class writes far more than this asks for
         book.db.execute("BEGIN IMMEDIATE")
         book.db.executemany(sql, (
             (f"00000000-0000-4000-8000-{number // 70:012d}", each.call, each.event, each.at, each.harness, each.turn,
-             each.agent, each.tool, each.identity, each.state, store.kept(each.data))
+             each.agent, each.tool, each.identity, each.state, store.encode_data(each.data))
             for number in range(start, min(start + size, events // 3)) for each in call("", number, begin + number)
         ))  # fmt: skip
         book.db.execute("COMMIT")

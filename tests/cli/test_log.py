@@ -207,8 +207,8 @@ def kept_call(project: Any, args: dict[str, Any], asked: bool = True, **more: An
     parsed = hook.parse(payload)
     assert parsed is not None
     ledger = Ledger(project.state)
-    plain = {"harness": "claude-code", "tool": parsed.tool, "identity": events.identity(parsed, ledger.key())}
-    kept = events.kept_args(parsed.args)
+    plain = {"harness": "claude-code", "tool": parsed.tool, "identity": events.make_identity(parsed, ledger.read_key())}
+    kept = events.mask_args(parsed.args)
     ledger.add(
         *([Event("s9", "again-1", REQUESTED, time.time() - 9, data={"args": kept, "cwd": project.root}, **plain)] * asked),
         Event("s9", "again-1", ENDED, time.time() - 8, state="refuted",

@@ -7,7 +7,7 @@ import json
 import pytest
 from support.stories import LIES, Story, batch_of, denied, events
 
-from truecall_py.ledger.cooldowns import resting
+from truecall_py.ledger.cooldowns import find_cooldowns
 from truecall_py.ledger.store import ENDED, Event
 
 
@@ -349,6 +349,6 @@ def test_a_call_of_which_no_hook_asked_lies_once_too():
     """However many contracts say so."""
     row = {"state": "refuted", "outcome": "lie", "route": "mcp__notes__save_note", "contract": "a"}
     lied = Event("s", "c1", ENDED, 1.0, identity="x", state="refuted", data={"verdicts": [row, {**row, "contract": "b"}]})
-    assert not resting([lied], {})
+    assert not find_cooldowns([lied], {})
     again = Event("s", "c2", ENDED, 2.0, identity="y", state="refuted", data={"verdicts": [row]})
-    assert list(resting([lied, again], {})) == ["mcp__notes__save_note"]
+    assert list(find_cooldowns([lied, again], {})) == ["mcp__notes__save_note"]

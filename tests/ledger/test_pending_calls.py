@@ -128,7 +128,7 @@ def test_what_is_too_large_is_not_looked_through(project):
         blocks = [{"type": "text", "text": "x" * (2 << 20)}]
         for more in ({"response": blocks}, {"text": "x" * (2 << 20)}):
             call = ToolCall("codex", "PostToolUse", "t", frozenset(("mcp",)), {}, session="s", call_id="c", **more)
-            assert not pending_calls.keep(project.state, call, 1.0, "i")
+            assert not pending_calls.keep_call(project.state, call, 1.0, "i")
     finally:
         redaction.masked = before
 

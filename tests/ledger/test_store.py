@@ -16,7 +16,7 @@ from support.project import ROOT
 
 from truecall_py.core.errors import DeadlineReached
 from truecall_py.ledger import store
-from truecall_py.ledger.store import BONES, ENDED, LARGEST, MIGRATIONS, REQUESTED, Event, Ledger, LedgerError
+from truecall_py.ledger.store import ENDED, KEPT_FIELDS, MAX_DATA, MIGRATIONS, REQUESTED, Event, Ledger, LedgerError
 from truecall_py.reporting import queries
 
 TORTURE = os.path.join(ROOT, "tests", "support", "torture_ledger.py")
@@ -80,12 +80,12 @@ def test_what_is_too_large_keeps_its_verdicts(state: str) -> None:
     """Arguments go first, then evidence: attempts are counted by verdicts, which stay."""
     told = [{"contract": f"c{number}", "state": "refuted", "outcome": "lie", "found": "f" * 400} for number in range(4)]
     one = Ledger(state)
-    one.add(ended("args", data={"args": {"a": "x" * LARGEST}, "verdicts": told}))
-    one.add(ended("both", data={"args": {"a": "x" * LARGEST}, "verdicts": told * 40, "reported": "success"}))
+    one.add(ended("args", data={"args": {"a": "x" * MAX_DATA}, "verdicts": told}))
+    one.add(ended("both", data={"args": {"a": "x" * MAX_DATA}, "verdicts": told * 40, "reported": "success"}))
     args, both = (each.data for each in one.session("s"))
-    assert args["verdicts"] == told and "args" not in args and args["cut"] > LARGEST
+    assert args["verdicts"] == told and "args" not in args and args["cut"] > MAX_DATA
     assert both["reported"] == "success" and both["verdicts"][0]["outcome"] == "lie"
-    assert set(both["verdicts"][0]) <= set(BONES)
+    assert set(both["verdicts"][0]) <= set(KEPT_FIELDS)
 
 
 def test_acknowledged_events_survive_a_kill(state: str) -> None:
@@ -139,14 +139,14 @@ def test_a_locked_ledger_is_told_within_its_patience(state: str) -> None:
     began = time.monotonic()
     with pytest.raises(LedgerError, match="locked"):
         one.add(ended())
-    assert 0.5 < time.monotonic() - began < store.PATIENCE + 10
+    assert 0.5 < time.monotonic() - began < store.LOCK_TIMEOUT + 10
     other.execute("ROLLBACK")
     assert one.add(ended()) == [True]
 
 
 def test_what_is_briefly_locked_is_waited_for(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock that goes in time costs time, nothing else."""
-    monkeypatch.setattr(store, "PATIENCE", 30.0)  # on a busy machine a moment is long
+    monkeypatch.setattr(store, "LOCK_TIMEOUT", 30.0)  # on a busy machine a moment is long
     one = Ledger(state)
     code = (
         "import time\none = Ledger(sys.argv[2]); one.db.execute('BEGIN IMMEDIATE'); print('held', flush=True)\n"
@@ -274,7 +274,7 @@ def test_every_older_version_is_brought_up(state: str, version: int) -> None:
 def test_many_begin_it_at_once(state: str) -> None:
     """Sixteen processes that find nothing make one ledger: none fails, none writes over another, one key."""
     code = (
-        "import time\nfrom truecall_py.ledger import store as ledger\nledger.PATIENCE = 25.0\n"
+        "import time\nfrom truecall_py.ledger import store as ledger\nledger.LOCK_TIMEOUT = 25.0\n"
         "time.sleep(max(0, float(sys.argv[3]) - time.time()))\n"
         "one = Ledger(sys.argv[2]); one.add(Event('s', sys.argv[4], 'ended', 1.0), Event('s', 'all', 'ended', 1.0))\n"
         "print(one.key().hex()); os._exit(0)"
@@ -296,7 +296,7 @@ def test_many_begin_it_at_once(state: str) -> None:
 
 def test_a_writer_at_the_beginning_is_waited_for(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite itself does not wait where it turns the log on: somebody who writes just then would cost the ledger."""
-    monkeypatch.setattr(store, "PATIENCE", 30.0)  # on a busy machine a moment is long
+    monkeypatch.setattr(store, "LOCK_TIMEOUT", 30.0)  # on a busy machine a moment is long
     os.mkdir(state)
     code = (
         "import time\none = driver().connect(sys.argv[2], isolation_level=None); one.execute('CREATE TABLE x (y)')\n"
@@ -388,7 +388,7 @@ def test_the_log_does_not_grow_for_ever(state: str) -> None:
     for number in range(12):
         assert child(code, state, str(number)).returncode == 0
         most = max(most, os.path.getsize(path(state) + "-wal"))
-    assert most < 2 * store.LOG
+    assert most < 2 * store.MAX_LOG
     assert len(Ledger(state).session("s", 9999)) == 480 and os.path.getsize(path(state)) > 1_000_000
 
 
@@ -402,11 +402,11 @@ def test_a_reader_that_stands_in_the_way_of_the_copy_costs_nothing(state: str) -
     other.db.execute("SELECT count(*) FROM events").fetchone()
     for number in range(200):
         one.add(ended(f"d{number}", data={"a": "x" * 8000}))
-    assert os.path.getsize(path(state) + "-wal") > store.LOG
+    assert os.path.getsize(path(state) + "-wal") > store.MAX_LOG
     other.db.execute("ROLLBACK")
     rows.close()
     one.add(ended("last"))
-    assert os.path.getsize(path(state) + "-wal") < store.LOG
+    assert os.path.getsize(path(state) + "-wal") < store.MAX_LOG
 
 
 def test_what_was_refuted_long_ago_is_found(state: str) -> None:
@@ -415,7 +415,7 @@ def test_what_was_refuted_long_ago_is_found(state: str) -> None:
     one.add(ended("bad", state="refuted"), Event("s", "no", "refused", 1.0), ended("other", "t", state="refuted"))
     one.add(*(ended(f"c{number}", state="verified") for number in range(300)))
     recent = one.session("s")
-    assert len(recent) == store.RECENT and recent[-1].call == "c299"
+    assert len(recent) == store.RECENT_EVENTS and recent[-1].call == "c299"
     assert [each.call for each in one.refuted("s", recent[0].id)] == ["bad", "no"]
     plan = one.query("EXPLAIN QUERY PLAN SELECT id FROM events WHERE session = 's' "
                      "AND (event = 'refused' OR state = 'refuted') AND id < 9 ORDER BY id DESC")  # fmt: skip
@@ -455,7 +455,7 @@ def test_many_bring_it_up_at_once(state: str, version: int) -> None:
     is that of a new one."""
     old_ledger(state, version, 3000)
     code = (
-        "import time\nfrom truecall_py.ledger import store as ledger\nledger.PATIENCE = 25.0\n"
+        "import time\nfrom truecall_py.ledger import store as ledger\nledger.LOCK_TIMEOUT = 25.0\n"
         "time.sleep(max(0, float(sys.argv[3]) - time.time()))\n"
         "Ledger(sys.argv[2]).add(Event('s', sys.argv[4], 'ended', 1.0)); os._exit(0)"
     )

@@ -148,7 +148,7 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, m
         (source,) = store.sources(project.root, project.state, project.own, None)
         recorder = Recorder(project.state, call, {})
         ends = time.monotonic() + 20
-        return recorder, lambda: duplicate_guard.begun_before(recorder, source.named(call), call, ends, project.root)
+        return recorder, lambda: duplicate_guard.explain_refusal(recorder, source.named(call), call, ends, project.root)
 
     recorder, begin = begun("c1", "s1")
     _, other = begun("c2", "s2")
@@ -184,7 +184,7 @@ def test_whoever_is_killed_once_it_is_written_can_be_looked_up(project, bank, cl
     from truecall_py.operations import duplicate_guard
 
     recorder, call, contracts = remembered(project, "c1")
-    does = recorder.ledger.changed
+    does = recorder.ledger.change
 
     def killed(work):
         does(work)
@@ -192,9 +192,9 @@ def test_whoever_is_killed_once_it_is_written_can_be_looked_up(project, bank, cl
 
     monkeypatch.setattr(recorder.ledger, "changed", killed)
     with pytest.raises(KeyboardInterrupt):
-        duplicate_guard.begun_before(recorder, contracts, call, time.monotonic() + 20, project.root)
+        duplicate_guard.explain_refusal(recorder, contracts, call, time.monotonic() + 20, project.root)
     assert state(project) == "unknown"
-    assert pending_calls.find(project.state, "s1", "c1", pending_calls.OPERATIONS) is not None
+    assert pending_calls.find_call(project.state, "s1", "c1", pending_calls.OPERATIONS) is not None
     bank.does()
     assert "1 done" in reconcile(project).stdout and state(project) == "verified"
 
@@ -212,12 +212,12 @@ def test_what_is_learnt_in_between_is_weighed(project, bank, claude, monkeypatch
         recorder, call, (contract,) = remembered(project, "c1", SESSION)
         moment = Moment(time.monotonic() + 20, time.time(), project.root)
         return recorder.ledger, lambda: [
-            each.state for each in lookup.answers(recorder.ledger, recorder.history.key, contract, call, moment, "test")
+            each.state for each in lookup.ask_source(recorder.ledger, recorder.history.key, contract, call, moment, "test")
         ]  # fmt: skip
 
     ledger, first = look()
     _, second = look()
-    does, told = ledger.changed, []
+    does, told = ledger.change, []
 
     def late(work):
         if not told:
@@ -241,7 +241,7 @@ def test_two_effects_are_a_duplicate(project, bank, agent):
     assert "a person must decide which one to undo" in told.text
     assert state(project) == "duplicate"
     assert "twice" in refusal(agent.asks("c2"))
-    assert view.of(Ledger(project.state).session(SESSION), time.time()) == view.Operations(1, 1, 0)
+    assert view.count_operations(Ledger(project.state).session(SESSION), time.time()) == view.Operations(1, 1, 0)
 
 
 def test_what_was_done_twice_is_no_false_claim_and_rests_no_tool(project, bank, agent):

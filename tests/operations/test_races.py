@@ -79,9 +79,9 @@ def test_what_was_settled_in_between_is_not_given_up(project, bank, claude, monk
         assert silent(claude.ends())
 
     ledger = Ledger(project.state)
-    (item,) = reconcile.named(ledger, "c1")
+    (item,) = reconcile.find_by_call(ledger, "c1")
     left = between(monkeypatch, reconcile, "asked", other, after=True)
-    assert reconcile.given_up(ledger, project.state, item).state == "verified" and not left
+    assert reconcile.give_up(ledger, project.state, item).state == "verified" and not left
     assert state(project) == "verified" and "NOT RUN" in refusal(claude.asks("c2"))
 
 
@@ -92,9 +92,9 @@ def test_no_intent_that_is_told_late_stands_there_without_its_call(project, clau
     def killed(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(duplicate_guard, "hold", killed)
+    monkeypatch.setattr(duplicate_guard, "keep_call", killed)
     with pytest.raises(KeyboardInterrupt):
-        duplicate_guard.late(recorder, contracts[0], call, project.root)
+        duplicate_guard.record_late_intent(recorder, contracts[0], call, project.root)
     assert every(project) == []
 
 
@@ -102,15 +102,15 @@ def test_a_call_whose_own_hook_is_at_work_is_no_orphan(project, claude, monkeypa
     """Its hook keeps it and then notes its intent; another hook that finds it in between takes that intent for what
     it began, and not its own doubt."""
     call, contracts, recorder = announced(claude, "c1")
-    (intent,) = intents.intents(contracts[0], call, Moment(time.monotonic() + 30, time.time(), project.root),
+    (intent,) = intents.find_intents(contracts[0], call, Moment(time.monotonic() + 30, time.time(), project.root),
                                 recorder.history.key)  # fmt: skip
-    own = intents.event_of(intent, call, project.root, recorder.at, recorder.history.key)
+    own = intents.make_intent_event(intent, call, project.root, recorder.at, recorder.history.key)
     doubt = Event(**{**own.__dict__, "event": own.event + " untold", "identity": "other",
                      "data": {**own.data, UNTOLD_INTENT: "an argument was masked"}})  # fmt: skip
-    duplicate_guard.hold(recorder, call, project.root)
-    monkeypatch.setattr(recover, "begun", lambda *given: (Ledger(project.state).add(own), [doubt])[1])
+    duplicate_guard.keep_call(recorder, call, project.root)
+    monkeypatch.setattr(recover, "make_intents", lambda *given: (Ledger(project.state).add(own), [doubt])[1])
     ends = time.monotonic() + 30
-    left = recover.taken_in(recorder.ledger, recorder.history.key, project.state, contracts, ends)
+    left = recover.recover_calls(recorder.ledger, recorder.history.key, project.state, contracts, ends)
     assert left == recover.Left()
     assert [each.identity for each in every(project)] == [intent.identity]
 
@@ -121,9 +121,9 @@ def test_a_call_whose_own_hook_is_at_work_is_no_orphan(project, claude, monkeypa
 def test_two_first_hooks_of_a_session_lose_no_ledger(tmp_path, monkeypatch):
     """Of two hooks that are the first of a session, the second finds the mark of the first: it is the same ledger's."""
     state, ledger = str(tmp_path), Ledger(str(tmp_path))
-    left = between(monkeypatch, os, "listdir", lambda: session_marks.mark_session(state, "s", ledger.key()))
-    assert not session_marks.begun_anew(state, "s", ledger.key()) and not left
-    assert session_marks.begun_anew(state, "s", b"another")
+    left = between(monkeypatch, os, "listdir", lambda: session_marks.mark_session(state, "s", ledger.read_key()))
+    assert not session_marks.has_other_ledger(state, "s", ledger.read_key()) and not left
+    assert session_marks.has_other_ledger(state, "s", b"another")
 
 
 def test_a_folder_that_was_cleared_in_between_is_made_again(project, monkeypatch, tmp_path):
@@ -131,9 +131,9 @@ def test_a_folder_that_was_cleared_in_between_is_made_again(project, monkeypatch
     it: what was seen, and the call, are kept all the same."""
     state = str(tmp_path / "state")
     call = hook.announced({**project.bash("make-db d1", tool_use_id="b1"), "hook_event_name": "PreToolUse"})
-    folder = os.path.dirname(pending_calls.place(state, call.session, call.call_id))
+    folder = os.path.dirname(pending_calls.locate_call(state, call.session, call.call_id))
     left = between(monkeypatch, pending_calls, "clear", lambda: os.rmdir(folder))
-    assert pending_calls.keep(state, call, time.time(), "id") and not left
+    assert pending_calls.keep_call(state, call, time.time(), "id") and not left
     seen = snapshots.place(state, "s", "c")[0]
     left = between(monkeypatch, snapshots, "ready", lambda: os.rmdir(seen), after=True)
     assert snapshots.keep(state, "s", "c", Snapshot(time.time(), None, {})) and not left
@@ -164,7 +164,7 @@ def told(project, name):
     call = hook.parse({**project.bash("true", tool_use_id=f"after-{name}"), "session_id": SESSION})
     harness = types.SimpleNamespace(NAME="claude-code", finished=lambda call: {name: 0})
     ends = time.monotonic() + 30
-    return settle.told_of(harness, call, sources(project), project.state, project.root, ends, None)
+    return settle.judge_ended(harness, call, sources(project), project.state, project.root, ends, None)
 
 
 def test_work_that_begins_while_the_last_one_ends_is_looked_for(project, monkeypatch):
@@ -174,4 +174,4 @@ def test_work_that_begins_while_the_last_one_ends_is_looked_for(project, monkeyp
     background(project, "d1")
     left = between(monkeypatch, pending_calls, "set_mark", lambda: background(project, "d2"))
     assert len(told(project, "d1")) == 1 and not left
-    assert pending_calls.mark(project.state, SESSION) is not None
+    assert pending_calls.read_mark(project.state, SESSION) is not None

@@ -53,16 +53,16 @@ def test_the_end_of_background_work_is_told_once(project):
     """The hooks of two calls that end at once both see that the work has ended: one of them tells of it."""
     from truecall_py.clients import call_outcomes
     from truecall_py.ledger import pending_calls
-    from truecall_py.operations.settle import Judge
+    from truecall_py.operations.settle import Rejudge
     from truecall_py.trust import store
 
     project.trust(MADE)
     turn = Turn(project)
     turn.told(turn.bash("make app", **LATER))
     (ended,) = events(project, ENDED)
-    kept = pending_calls.find(project.state, ended.session, ended.call)
+    kept = pending_calls.find_call(project.state, ended.session, ended.call)
     found = store.sources(project.root, project.state, project.own, None)
-    both = [Judge(found, project.state, project.root, time.monotonic() + 20) for _ in range(2)]
+    both = [Rejudge(found, project.state, project.root, time.monotonic() + 20) for _ in range(2)]
     told = [each.ended(ended, kept, call_outcomes.Fate("success", 0), "call") for each in both]
     assert told[0] is not None and told[1] is None
     assert len(events(project, JUDGED)) == 1
@@ -80,21 +80,21 @@ def test_what_is_kept_while_the_gate_looks_stays(project, monkeypatch):
     turn = Turn(project)
     turn.told(turn.bash("make app", **LATER))
     (ended,) = events(project, ENDED)
-    kept = pending_calls.find(project.state, ended.session, ended.call)
-    looks = Gate.claims
+    kept = pending_calls.find_call(project.state, ended.session, ended.call)
+    looks = Gate.judge_claims
 
     def meanwhile(gate):
         call = type(kept.call)(**{**kept.call.__dict__, "call_id": "late"})
-        assert pending_calls.keep(project.state, call, time.time(), "")
+        assert pending_calls.keep_call(project.state, call, time.time(), "")
         return looks(gate)
 
-    monkeypatch.setattr(Gate, "claims", meanwhile)
+    monkeypatch.setattr(Gate, "judge_claims", meanwhile)
     found = store.sources(project.root, project.state, project.own, None)
     payload = {"session_id": ended.session, "prompt_id": ended.turn, "hook_event_name": "Stop", "cwd": project.root,
                "stop_hook_active": True, "last_assistant_message": "Done."}  # fmt: skip
     stop = harness.stopping(payload)
-    reply.reply(harness, stop, found, project.state, project.root, time.monotonic() + 20, ())
-    assert "late" in pending_calls.calls(project.state, ended.session)
+    reply.answer_stop(harness, stop, found, project.state, project.root, time.monotonic() + 20, ())
+    assert "late" in pending_calls.list_ids(project.state, ended.session)
 
 
 def test_background_work_that_lied_holds_no_second_time(project):

@@ -138,7 +138,7 @@ def refusal(answer):
 
 
 def every(project):
-    return view.every(Ledger(project.state))
+    return view.read_operations(Ledger(project.state))
 
 
 def state(project):

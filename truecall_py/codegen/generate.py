@@ -16,7 +16,7 @@ from truecall_py.core.paths import PACKAGE
 from truecall_py.core.version import __version__
 from truecall_py.hook import pause
 from truecall_py.hook.main import SEAL
-from truecall_py.ledger.events import RESTS
+from truecall_py.ledger.events import COOLDOWNS
 from truecall_py.messages import failures
 from truecall_py.trust.store import GUARDS
 
@@ -154,7 +154,7 @@ READ_FIRST = """\
 def only() -> list[str]:
     """The launcher's cases for events that come often and seldom hold anything to judge."""
     return [
-        READ_FIRST.format(name=name, event=event, text=text, rests=RESTS)
+        READ_FIRST.format(name=name, event=event, text=text, rests=COOLDOWNS)
         for name in clients.NAMES
         for event, text in getattr(clients.load_hook(name), "ONLY", {}).items()
     ]

@@ -287,7 +287,7 @@ def trials_of(recorder: Recorder | None, verdicts: Sequence[Verdict]) -> dict[in
     from truecall_py.ledger.store import LedgerError
 
     try:
-        return {id(each): recorder.history.trial(recorder.call, each, FAILURE, "") for each in verdicts}
+        return {id(each): recorder.history.find_trial(recorder.call, each, FAILURE, "") for each in verdicts}
     except LedgerError as error:
         recorder.trouble = error
         return {}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from truecall_py.core.errors import TrustError, Unverified
 from truecall_py.core.fast_json import dumps
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Outcome
-from truecall_py.ledger.store import ENDED, JUDGED, SELECT, SETTLED, Kept, LedgerError, column
+from truecall_py.ledger.store import ENDED, JUDGED, SELECT, SETTLED, LedgerError, StoredEvent, fit_column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ class Granted:
         mark = dumps({"grants": effect})[1:-1]  # as the event's data holds it
         sql = f"{SELECT} session = ? AND event IN (?, ?, ?) AND instr(data, ?) > 0 ORDER BY id DESC LIMIT {MOST}"
         try:
-            found = ledger.query(sql, (column(self.recorder.call.session), ENDED, JUDGED, SETTLED, mark))
+            found = ledger.query(sql, (fit_column(self.recorder.call.session), ENDED, JUDGED, SETTLED, mark))
         except LedgerError as error:
             raise Unverified(f"what was verified in this session cannot be read: {error.what}", "truecall") from None
         rows: list[dict[str, Any]] = []
-        for event in map(Kept, found):
+        for event in map(StoredEvent, found):
             told = [each for each in event.data.get("verdicts", ()) if each.get("grants") == effect]
             rows += sorted(told, key=lambda each: each.get("state") == VERIFIED)  # of one call the worst counts
         return rows

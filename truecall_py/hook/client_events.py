@@ -9,7 +9,7 @@ import time
 
 from truecall_py.core.types import ToolCall
 from truecall_py.judging.recorder import Recorder
-from truecall_py.ledger.events import RESTS, identity, turn_of
+from truecall_py.ledger.events import COOLDOWNS, make_identity, name_turn
 from truecall_py.ledger.store import BATCH, ENDED, REFUSED, REQUESTED, WAITING, Event, Ledger, LedgerError
 
 TYPE_CHECKING = False
@@ -37,8 +37,8 @@ def asked_about(recorder: Recorder) -> str:
     call = recorder.call
     args = {name: value for name, value in call.args.items() if name != "description"}
     plain = ToolCall(**{**call.__dict__, "args": args})
-    mine = {identity(each, recorder.history.key) for each in (call, plain)}
-    turn, events = turn_of(call), recorder.history.events
+    mine = {make_identity(each, recorder.history.key) for each in (call, plain)}
+    turn, events = name_turn(call), recorder.history.events
     over = {each.call for each in events if each.event in (ENDED, REFUSED)}
     waits = {each.call for each in events if each.event == WAITING}
     asked = [
@@ -57,7 +57,7 @@ def batch(state: str, harness: str, payload: dict[str, Any]) -> Event | None:
     calls = [str(each.get("tool_use_id", "")) for each in rows if isinstance(each, dict)]
     at = time.time()
     name = f"batch {(calls[0] if calls else '') or f'{at:.6f}'}"
-    turn, path = str(payload.get("prompt_id", "")), os.path.join(state, RESTS)
+    turn, path = str(payload.get("prompt_id", "")), os.path.join(state, COOLDOWNS)
     if not session:
         return None
     try:

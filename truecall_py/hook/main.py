@@ -67,9 +67,9 @@ def judged(
 
             corrections.append(helped(found, call, ends, session))
         if call.tool in getattr(harness, "WATCHES", ()) or os.path.exists(paths.runs(state, call.session)):
-            from truecall_py.operations.settle import told_of
+            from truecall_py.operations.settle import judge_ended
 
-            corrections += told_of(harness, call, found, state, session, ends, options.transcript)
+            corrections += judge_ended(harness, call, found, state, session, ends, options.transcript)
     correction = corrections[0]
     if len(corrections) > 1:
         from truecall_py.messages.corrections import join_corrections
@@ -114,10 +114,10 @@ def asked(
 
         why = render_cooldown(rest, call)
     elif call.session and any("receipt" in each.plain for each in contracts):
-        from truecall_py.operations.duplicate_guard import begun_before
+        from truecall_py.operations.duplicate_guard import explain_refusal
 
         named = call if recorder is None else recorder.call
-        why = begun_before(recorder, contracts, named, ends, session, options.transcript)
+        why = explain_refusal(recorder, contracts, named, ends, session, options.transcript)
     notices += () if recorder is None else recorder.take_complaint()
     if why:
         refusal: Reply = harness.refuse(event, why, notices)
@@ -130,9 +130,9 @@ def asked(
             from truecall_py.world.snapshots import keep
 
             if not keep(state, call.session, call.call_id, snapshot):
-                from truecall_py.ledger.notices_shown import unkept
+                from truecall_py.ledger.notices_shown import report_unkept_snapshot
 
-                notices += unkept(state, call.session)
+                notices += report_unkept_snapshot(state, call.session)
     return answer(harness, event, None, None, notices)
 
 
@@ -157,7 +157,7 @@ def stopped(harness: ModuleType, stop: Stop, options: Options, ends: float, noti
     state = options.state or paths.state()
     session = paths.anchor(harness.PROJECT_ENV)
     found = store.sources(session, state, paths.user_file(), options.contracts)
-    return stopping.reply(harness, stop, found, state, session, ends, notices)
+    return stopping.answer_stop(harness, stop, found, state, session, ends, notices)
 
 
 def noted(harness: ModuleType, event: str, payload: dict[str, Any], options: Options) -> Correction | None:
@@ -201,16 +201,16 @@ def judged_by(
 
                 untrusted.append(words(source.path, source.why))
         else:
-            from truecall_py.ledger.notices_shown import changed
+            from truecall_py.ledger.notices_shown import report_changed
 
-            notices += changed(source, call.session, state)
+            notices += report_changed(source, call.session, state)
     recorder, more = remembered(found, contracts, call, state)
     notices += more
     stops = any(source.index and source.index.get("stop") for source in found)
     if recorder is not None and stops:
-        from truecall_py.stop.claims import asked_for
+        from truecall_py.stop.claims import match_calls
 
-        recorder.stops = asked_for(found, call, ends)
+        recorder.stops = match_calls(found, call, ends)
     correction = None
     if contracts:
         from truecall_py.judging.judge import conclude, find_snapshot, judge_contracts
@@ -218,17 +218,17 @@ def judged_by(
         snapshot = find_snapshot(contracts, call, state, ends, transcript)
         made = judge_contracts(contracts, call, ends, session, snapshot)
         if any("receipt" in each.plain for each in contracts):
-            from truecall_py.operations.duplicate_guard import recalled
+            from truecall_py.operations.duplicate_guard import apply_history
 
-            made = recalled(recorder, contracts, call if recorder is None else recorder.call, made, session)
+            made = apply_history(recorder, contracts, call if recorder is None else recorder.call, made, session)
         judgement = conclude(call, made, notices, recorder)
         correction, notices = judgement.correction, judgement.notices
     elif recorder is not None:
         recorder.record_end((), {}, call.reported, {})
     if correction is not None and recorder is not None and stops:
-        from truecall_py.operations.duplicate_guard import with_progress
+        from truecall_py.operations.duplicate_guard import add_progress
 
-        correction = with_progress(correction, recorder, found, recorder.call)
+        correction = add_progress(correction, recorder, found, recorder.call)
     notices += () if recorder is None else recorder.take_complaint()
     if untrusted:
         from truecall_py.messages.corrections import append_untrusted

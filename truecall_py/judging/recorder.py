@@ -8,22 +8,22 @@ import time
 
 from truecall_py.core.types import ABSENT, FALSE_SUCCESS, REFUTED, VERIFIED, ToolCall
 from truecall_py.ledger.events import (
-    RESTS,
-    TOLD,
-    Rest,
+    COOLDOWNS,
+    SHOWN_FORMS,
+    Cooldown,
     Trial,
-    as_data,
-    contract_route,
-    filed,
-    kept_args,
-    phrase,
-    rest_of,
-    route_of,
-    turn_of,
-    worst,
+    encode_verdict,
+    find_route,
+    mask_args,
+    name_contract_route,
+    name_turn,
+    read_cooldown,
+    shorten_path,
+    shorten_phrase,
+    worst_state,
 )
 from truecall_py.ledger.session_history import SessionHistory
-from truecall_py.ledger.session_marks import LedgerLost, lost, miss
+from truecall_py.ledger.session_marks import LedgerLost, mark_unrecorded, record_loss
 from truecall_py.ledger.store import ENDED, LOST, REFUSED, REQUESTED, Event, Ledger, LedgerError
 
 TYPE_CHECKING = False
@@ -50,16 +50,18 @@ class Recorder:
         self.state, self.call, self.private = state, call, private
         self.at = time.time()
         self.policy = policy
-        # What contracts at the stop ask for: whether this call is one, by contract (claims.stands_behind).
+        # What contracts at the stop ask for: whether this call is one, by contract (claims.supports_claim).
         self.stops: dict[str, bool | str | None] = {}
         self.observed: list[dict[str, Any]] = []  # what guards would have refused that only observe
         self.met: list[list[str]] = []  # the guards that let the call through, by file and id
         self.ledger = Ledger(state)
         self.history = SessionHistory(self.ledger, call.session, policy)
         self.named = ""
-        self.call = call if named else self.history.under_its_name(call, self.at)
-        event = Event(call.session, f"{LOST} {turn_of(call)}", LOST, self.at, call.harness, turn_of(call), call.agent)
-        self.trouble = lost(self.ledger, self.history.key, event)
+        self.call = call if named else self.history.name_call(call, self.at)
+        event = Event(
+            call.session, f"{LOST} {name_turn(call)}", LOST, self.at, call.harness, name_turn(call), call.agent
+        )
+        self.trouble = record_loss(self.ledger, self.history.key, event)
 
     @property
     def ends(self) -> bool:
@@ -84,34 +86,34 @@ class Recorder:
         call = self.call
         # A harness that names no call: then each event stands for itself.
         name = call_id or call.call_id or f"{self.at:.6f}-{os.getpid()}"
-        return Event(call.session, name, kind, self.at, call.harness, turn_of(call), call.agent, call.tool,
+        return Event(call.session, name, kind, self.at, call.harness, name_turn(call), call.agent, call.tool,
                      self.identity, state, data or {})  # fmt: skip
 
     def keep_args(self) -> dict[str, str]:
-        return {} if self.private else kept_args(self.call.args)
+        return {} if self.private else mask_args(self.call.args)
 
-    def record_request(self, contracts: Sequence[Contract], untold: bool = False) -> Rest | None:
+    def record_request(self, contracts: Sequence[Contract], untold: bool = False) -> Cooldown | None:
         """Notes that a call is about to be made; where its route rests, that it was refused, and the Rest. `untold`:
         maybe nobody will be told how it ended, so that it is kept to be judged at the stop."""
-        marked, cooldown = os.path.exists(os.path.join(self.state, RESTS)), None
+        marked, cooldown = os.path.exists(os.path.join(self.state, COOLDOWNS)), None
         try:
             cooldown = self.find_cooldown(contracts) if marked else None
-            if cooldown is not None and self.history.used_up(self.call):
-                cooldown = Rest(**{**cooldown.__dict__, "over": True})
+            if cooldown is not None and self.history.is_used_up(self.call):
+                cooldown = Cooldown(**{**cooldown.__dict__, "over": True})
             event = self.make_request(contracts, untold) if cooldown is None else self.make_refusal(cooldown)
             if marked:  # a copy of this hook may have answered before, and a call is answered once
                 event = self.ledger.add_first(event, REQUESTED, REFUSED)
-                cooldown = rest_of(event.data) if event.event == REFUSED else None
+                cooldown = read_cooldown(event.data) if event.event == REFUSED else None
             else:
                 self.ledger.add(event)
             if untold and cooldown is None and not self.private:
-                from truecall_py.ledger.pending_calls import keep
+                from truecall_py.ledger.pending_calls import keep_call
 
-                keep(self.state, self.call, self.at, self.identity)
+                keep_call(self.state, self.call, self.at, self.identity)
         except LedgerError as error:
             self.trouble = error
             if cooldown is None and (contracts or untold):
-                miss(self.state, self.call)
+                mark_unrecorded(self.state, self.call)
         return cooldown
 
     def make_request(self, contracts: Sequence[Contract], untold: bool) -> Event:
@@ -125,11 +127,11 @@ class Recorder:
         data |= {name: kept for name, kept in (("observed", self.observed), ("met", self.met)) if kept}
         return self.make_event(REQUESTED, "", data)
 
-    def make_refusal(self, rest: Rest) -> Event:
+    def make_refusal(self, rest: Cooldown) -> Event:
         data = {"args": self.keep_args(), "why": "quarantine", "route": rest.route, "ticks": rest.ticks,
                 "alternatives": list(rest.alternatives), "contract": rest.contract, "found": rest.found}  # fmt: skip
         data |= {"over": True} if rest.over else {}
-        data |= self.mark_end(self.ends and self.history.used_up(self.call, 1))
+        data |= self.mark_end(self.ends and self.history.is_used_up(self.call, 1))
         return self.make_event(REFUSED, REFUTED, data)
 
     def mark_end(self, over: bool) -> dict[str, Any]:
@@ -141,14 +143,16 @@ class Recorder:
 
     def make_row(self, verdict: Verdict, kind: str) -> dict[str, Any]:
         """A verdict as it is kept: of private calls without what was found."""
-        row = as_data(verdict, kind, self.history.key, self.identity)
+        row = encode_verdict(verdict, kind, self.history.key, self.identity)
         private = ("found", "expected", "subject")
         return {name: value for name, value in row.items() if not self.private or name not in private}
 
     def note_guards(self, verdicts: Sequence[Verdict], met: Sequence[Verdict]) -> None:
         """Keeps, beside the request, what guards found that only observe, and which guards it met."""
         self.observed = [self.make_row(verdict, verdict.kind) for verdict in verdicts]
-        self.met = sorted([list(guard) for guard in {(filed(verdict.file), verdict.contract) for verdict in met}])
+        self.met = sorted(
+            [list(guard) for guard in {(shorten_path(verdict.file), verdict.contract) for verdict in met}]
+        )
 
     def record_refusal(self, verdicts: Sequence[Verdict], trials: dict[int, Trial], orders: dict[int, str]) -> None:
         """Notes that guards kept a call from being made; `trials` and `orders` by the id() of the verdict. A ledger
@@ -166,13 +170,13 @@ class Recorder:
             data["attempt"] = trial.budget.attempt
         data |= self.mark_end(self.ends and HAND_OVER in orders.values())
         try:
-            self.ledger.add(self.make_event(REFUSED, worst([verdict.state for verdict in verdicts]), data))
+            self.ledger.add(self.make_event(REFUSED, worst_state([verdict.state for verdict in verdicts]), data))
         except LedgerError as error:
             self.trouble = error
 
-    def find_cooldown(self, contracts: Sequence[Contract]) -> Rest | None:
+    def find_cooldown(self, contracts: Sequence[Contract]) -> Cooldown | None:
         """The Rest of the call's own tool, or of a shell contract that this command is about."""
-        cooldowns = self.history.resting()
+        cooldowns = self.history.find_cooldowns()
         if not cooldowns:
             return None
         if self.call.tool in cooldowns:
@@ -181,7 +185,7 @@ class Recorder:
 
         moment = Moment(time.monotonic() + 2.0, self.at)
         for contract in contracts if "shell" in self.call.kinds else ():
-            rest = cooldowns.get(contract_route(filed(contract.file), contract.id))
+            rest = cooldowns.get(name_contract_route(shorten_path(contract.file), contract.id))
             # Only what a command says tells before it whether the contract is about it.
             if rest is not None and "args.command" in contract.plain.get("when", {}):
                 world = make_world(contract, self.call, moment)
@@ -195,9 +199,11 @@ class Recorder:
         try:
             for number, verdict in enumerate(verdicts):
                 if verdict.state == REFUTED:
-                    trial = self.history.trial(self.call, verdict, said, text)
-                    if verdict.alternatives and os.path.exists(os.path.join(self.state, RESTS)):
-                        trial = Trial(trial.budget, trial.changed, trial.history, frozenset(self.history.resting()))
+                    trial = self.history.find_trial(self.call, verdict, said, text)
+                    if verdict.alternatives and os.path.exists(os.path.join(self.state, COOLDOWNS)):
+                        trial = Trial(
+                            trial.budget, trial.changed, trial.history, frozenset(self.history.find_cooldowns())
+                        )
                     trials[number] = trial
         except LedgerError as error:
             self.trouble = error
@@ -209,7 +215,7 @@ class Recorder:
     ) -> None:
         """Notes how a call ended and what was made of it; `told` is (order, form) of each verdict. A ledger that
         takes nothing is `trouble`: what was judged stays judged."""
-        rows, route = [], route_of(self.call)
+        rows, route = [], find_route(self.call)
         for number, verdict in enumerate(verdicts):
             trial = trials.get(number)
             row = self.make_row(verdict, trial.budget.kind if trial and trial.budget else "")
@@ -224,7 +230,7 @@ class Recorder:
         if first is not None and first.budget is not None:
             data["attempt"] = first.budget.attempt
             data["changed"] = list(first.changed) if first.changed is not None else None
-        first_told = next((row for row in rows if row.get("form") in TOLD), next(iter(rows), {}))
+        first_told = next((row for row in rows if row.get("form") in SHOWN_FORMS), next(iter(rows), {}))
         data |= {name: first_told[name] for name in ("order", "form", "kind") if first_told.get(name)}
         if self.call.kinds & EDITING:
             data["edits"] = True
@@ -232,13 +238,15 @@ class Recorder:
             data["stop"] = self.stops
         if self.call.background:
             data["background"] = get_background_id(self.call)
-        state = worst([row["state"] for row in rows])
+        state = worst_state([row["state"] for row in rows])
         try:
             new = self.ledger.add(self.make_event(ENDED, state, data))
             self.update_open(rows)
         except LedgerError as error:
             self.trouble = error
-            miss(self.state, self.call, bool({*self.stops.values()} - {False}) or state not in ("", VERIFIED))
+            mark_unrecorded(
+                self.state, self.call, bool({*self.stops.values()} - {False}) or state not in ("", VERIFIED)
+            )
             return
         if new[0] and any(row.get("outcome") == FALSE_SUCCESS and row.get("route") for row in rows):
             mark_cooldowns(self.state)
@@ -250,46 +258,46 @@ class Recorder:
         doubtful = [row for row in rows if row["state"] != VERIFIED]
         if doubtful and not self.private and self.needs_rejudging(doubtful):
             from truecall_py.clients import load_hook
-            from truecall_py.ledger.pending_calls import keep, mark, set_mark
+            from truecall_py.ledger.pending_calls import keep_call, read_mark, set_mark
 
             if hasattr(load_hook(self.call.harness), "stopping"):
-                kept = keep(self.state, self.call, self.at, self.identity)
-                if kept and self.call.background and mark(self.state, self.call.session) is None:
+                kept = keep_call(self.state, self.call, self.at, self.identity)
+                if kept and self.call.background and read_mark(self.state, self.call.session) is None:
                     set_mark(self.state, self.call.session, 0)
             return
         if rows and not doubtful and os.path.exists(os.path.join(self.state, "open")):
-            from truecall_py.ledger.pending_calls import names, tidy
+            from truecall_py.ledger.pending_calls import forget_settled, list_names
 
-            if names(self.state, self.call.session):
-                tidy(self.state, self.call.session, self.ledger.session(self.call.session))
+            if list_names(self.state, self.call.session):
+                forget_settled(self.state, self.call.session, self.ledger.session(self.call.session))
         if any(event.call == name and event.data.get("untold") for event in reversed(self.history.events)):
-            from truecall_py.ledger.pending_calls import forget
+            from truecall_py.ledger.pending_calls import forget_call
 
-            forget(self.state, self.call.session, name)
+            forget_call(self.state, self.call.session, name)
 
     def needs_rejudging(self, rows: Sequence[dict[str, Any]]) -> bool:
-        from truecall_py.ledger.open_calls import opened
+        from truecall_py.ledger.open_calls import find_open_state
 
-        return any(opened(row) for row in rows)
+        return any(find_open_state(row) for row in rows)
 
 
-def without_paused(rest: Rest, resting: dict[str, Rest]) -> Rest:
+def without_paused(rest: Cooldown, resting: dict[str, Cooldown]) -> Cooldown:
     """A Rest with those of the other ways that do not rest themselves."""
     routes = tuple(route for route in rest.alternatives if route not in resting)
-    return Rest(rest.route, rest.ticks, rest.contract, rest.found, routes)
+    return Cooldown(rest.route, rest.ticks, rest.contract, rest.found, routes)
 
 
 def get_background_id(call: ToolCall) -> str:
     answer = call.response
     name = (answer.get("backgroundTaskId") or answer.get("agentId") or "") if isinstance(answer, dict) else ""
-    return phrase(str(name)) if name is not ABSENT else ""
+    return shorten_phrase(str(name)) if name is not ABSENT else ""
 
 
 def mark_cooldowns(state: str) -> None:
     """Says to the launcher that batches of calls count from now on."""
     try:
-        os.close(os.open(os.path.join(state, RESTS), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        os.utime(os.path.join(state, RESTS))
+        os.close(os.open(os.path.join(state, COOLDOWNS), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.utime(os.path.join(state, COOLDOWNS))
     except OSError:
         pass  # then a rest takes until the session ends, which is the careful side
 
@@ -304,15 +312,15 @@ def open_recorder(
         return Recorder(state, call, policy, private), ()
     except LedgerError as error:
         if contracts:
-            miss(state, call)
+            mark_unrecorded(state, call)
         return None, describe_trouble(state, call, error)
 
 
 def describe_trouble(state: str, call: ToolCall, error: LedgerError) -> tuple[str, ...]:
     """The notice of a ledger that cannot be used, once a session."""
-    from truecall_py.ledger.notices_shown import told_before
+    from truecall_py.ledger.notices_shown import mark_shown
     from truecall_py.messages.failures import render_ledger_notice, render_lost_ledger_notice
 
     if isinstance(error, LedgerLost):
-        return () if told_before(state, call.session, call.turn, "lost") else (render_lost_ledger_notice(error.what),)
-    return () if told_before(state, call.session, "ledger", "forgetful") else (render_ledger_notice(error.what),)
+        return () if mark_shown(state, call.session, call.turn, "lost") else (render_lost_ledger_notice(error.what),)
+    return () if mark_shown(state, call.session, "ledger", "forgetful") else (render_ledger_notice(error.what),)

@@ -13,16 +13,16 @@ from truecall_py.core.types import FAILURE, FALSE_SUCCESS, LANDED, REFUTED, REPO
 from truecall_py.ledger.events import (
     EDITED,
     NOISE,
-    TOLD,
+    SHOWN_FORMS,
     Trial,
-    contract_of,
-    current,
-    filed,
-    kept_args,
-    partial,
-    turn_of,
+    identify_contract,
+    is_partial,
+    mask_args,
+    name_turn,
+    shorten_path,
+    update_rows,
 )
-from truecall_py.ledger.open_calls import opened, put_right
+from truecall_py.ledger.open_calls import find_open_state, is_put_right
 from truecall_py.ledger.store import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
 from truecall_py.policy import retry_budgets
 from truecall_py.policy.retry_budgets import COMPILE, LINT, TEST, Budget
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from truecall_py.ledger.store import Event
 
 WORKED_ON = (COMPILE, LINT, TEST)
-NOW = 1 << 62  # the place in the ledger of what is not written yet
-LINES = 2  # earlier attempts that are told
+NOT_YET_WRITTEN = 1 << 62  # the place in the ledger of what is not written yet
+MAX_EARLIER = 2  # earlier attempts that are told
 GUARD = "guard"  # why a call was refused, as remembering.barred has it
 
 
@@ -66,7 +66,7 @@ class Try:
     @property
     def wrong(self) -> list[dict[str, Any]]:
         """The verdicts by which it failed: the effect was not there, and the agent was told so."""
-        return [row for row in self.rows if row.get("state") == REFUTED and row.get("form") in TOLD]
+        return [row for row in self.rows if row.get("state") == REFUTED and row.get("form") in SHOWN_FORMS]
 
     @property
     def failed(self) -> bool:
@@ -80,41 +80,42 @@ class Try:
         return self.refused or any(not first or row.get("outcome") != REPORTED_FAILURE for row in self.wrong)
 
 
-def tries(events: Sequence[Event]) -> list[Try]:
+def list_tries(events: Sequence[Event]) -> list[Try]:
     """The calls of a session that ended or were refused, in the order of their ends."""
-    asked = {each.call: each.id for each in events if each.event == REQUESTED}
-    later = {each.call: each for each in reversed(events) if each.event in (JUDGED, SETTLED)}  # the first counts
-    settled = {each.call for each in events if each.event == SETTLED}
-    met = {each.call for each in events if each.event == REQUESTED and each.data.get("met")}
+    asked = {event.call: event.id for event in events if event.event == REQUESTED}
+    later = {event.call: event for event in reversed(events) if event.event in (JUDGED, SETTLED)}  # the first counts
+    settled = {event.call for event in events if event.event == SETTLED}
+    met = {event.call for event in events if event.event == REQUESTED and event.data.get("met")}
     return [
-        Try(asked.get(each.call, each.id), each.id, each.turn, each.agent, each, current(each, later.get(each.call)),
-            each.state == VERIFIED or each.call in settled or (each.call in met and guarded_alone(each)))
-        for each in events if each.event in (ENDED, REFUSED)
+        Try(asked.get(event.call, event.id), event.id, event.turn, event.agent, event,
+            update_rows(event, later.get(event.call)),
+            event.state == VERIFIED or event.call in settled or (event.call in met and is_only_guarded(event)))
+        for event in events if event.event in (ENDED, REFUSED)
     ]  # fmt: skip
 
 
-def guarded_alone(event: Event) -> bool:
+def is_only_guarded(event: Event) -> bool:
     """Whether nothing is asked of a call but what its guards asked before it, and it went well by its own word."""
     return event.event == ENDED and not event.data.get("verdicts") and event.data.get("reported") == SUCCESS
 
 
-def grouped(same: Sequence[Try], batches: Sequence[int]) -> list[list[Try]]:
+def group_attempts(same: Sequence[Try], batches: Sequence[int]) -> list[list[Try]]:
     """Calls with the same arguments as attempts: one that was asked for before another had ended belongs to it, also
     if another agent asked; `batches` are the places where a batch of calls ended."""
     groups: list[list[Try]] = []
-    for each in same:
+    for attempt in same:
         if groups and any(
-            (each.asked < other.ended and (other is groups[-1][0] or other.agent == each.agent))
-            or one_batch(other, each, batches)
+            (attempt.asked < other.ended and (other is groups[-1][0] or other.agent == attempt.agent))
+            or is_same_batch(other, attempt, batches)
             for other in groups[-1]
         ):
-            groups[-1].append(each)
+            groups[-1].append(attempt)
         else:
-            groups.append([each])
+            groups.append([attempt])
     return groups
 
 
-def one_batch(one: Try, other: Try, batches: Sequence[int]) -> bool:
+def is_same_batch(one: Try, other: Try, batches: Sequence[int]) -> bool:
     """Whether two calls that ran one after the other were made in one breath. Batches are told of since the first lie
     for which a route may rest, so nothing is known of the time before."""
     told = one.refused or any(row.get("outcome") == FALSE_SUCCESS and row.get("route") for row in one.rows)
@@ -122,38 +123,48 @@ def one_batch(one: Try, other: Try, batches: Sequence[int]) -> bool:
     return bool(batches) and told and not between and (one.turn, one.agent) == (other.turn, other.agent)
 
 
-def trial(history: SessionHistory, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
+def find_trial(history: SessionHistory, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
     """Where a refuted call stands. Raises LedgerError."""
-    events = history.before(call)
-    past, mine = tries(events), history.identity(call)
-    asked = next((each.id for each in events if each.event == REQUESTED and each.call == call.call_id), NOW)
-    batches = [each.id for each in events if each.event == BATCH]
+    events = history.list_before(call)
+    past, mine = list_tries(events), history.identity(call)
+    asked = next(
+        (event.id for event in events if event.event == REQUESTED and event.call == call.call_id), NOT_YET_WRITTEN
+    )
+    batches = [event.id for event in events if event.event == BATCH]
     kind = retry_budgets.classify_failure(verdict, said, text)
-    series = grouped([*of(past, mine), Try(asked, NOW, turn_of(call), call.agent)], batches)
-    counted, edited = standing_tries(series, past, kind, verdict)
+    series = group_attempts(
+        [*select_same(past, mine), Try(asked, NOT_YET_WRITTEN, name_turn(call), call.agent)], batches
+    )
+    counted, edited = count_attempts(series, past, kind, verdict)
     attempt = len(counted) + 1
-    recent = [row["outcome"] for each in past for row in each.rows if row.get("outcome") in (LANDED, FALSE_SUCCESS)]
+    recent = [
+        row["outcome"] for attempt in past for row in attempt.rows if row.get("outcome") in (LANDED, FALSE_SUCCESS)
+    ]
     honest = verdict.outcome == REPORTED_FAILURE and attempt == 1
     allowed = retry_budgets.count_retries(kind, recent, history.policy)
     most = int(history.policy.get("session", retry_budgets.SESSION_LIMIT))
-    budget = Budget(kind, attempt, allowed, spent(past, events, batches) + (not honest), most)
-    earlier = [each for each in past if each not in series[-1] and each.failed and concerns(each, verdict, mine)]
-    return Trial(budget, changed(call, mine, earlier, edited), earlier_lines(counted, earlier))
+    budget = Budget(kind, attempt, allowed, count_spent(past, events, batches) + (not honest), most)
+    earlier = [
+        attempt
+        for attempt in past
+        if attempt not in series[-1] and attempt.failed and is_related(attempt, verdict, mine)
+    ]
+    return Trial(budget, list_changes(call, mine, earlier, edited), describe_earlier(counted, earlier))
 
 
-def used_up(history: SessionHistory, call: ToolCall, more: int = 0) -> bool:
+def is_used_up(history: SessionHistory, call: ToolCall, more: int = 0) -> bool:
     """Whether the session has spent all its attempts before this call, and so many `more`. Raises LedgerError."""
-    events = history.before(call)
-    batches = [each.id for each in events if each.event == BATCH]
+    events = history.list_before(call)
+    batches = [event.id for event in events if event.event == BATCH]
     most = int(history.policy.get("session", retry_budgets.SESSION_LIMIT))
-    return spent(tries(events), events, batches) + more >= most
+    return count_spent(list_tries(events), events, batches) + more >= most
 
 
-def of(past: Sequence[Try], identity: str) -> list[Try]:
-    return [each for each in past if each.event is not None and each.event.identity == identity]
+def select_same(past: Sequence[Try], identity: str) -> list[Try]:
+    return [attempt for attempt in past if attempt.event is not None and attempt.event.identity == identity]
 
 
-def standing_tries(
+def count_attempts(
     series: Sequence[list[Try]], past: Sequence[Try], kind: str, verdict: Verdict
 ) -> tuple[list[list[Try]], bool]:
     """The attempts at a call that count before the last of `series`, the one that is judged now; and whether an edit
@@ -162,32 +173,40 @@ def standing_tries(
     before: list[Try] = []
     edited = False
     for group in series:
-        edited = bool(before) and kind in WORKED_ON and edits(past, before, group, verdict)
-        if edited or any(each.landed for each in group):
+        edited = bool(before) and kind in WORKED_ON and has_edit_between(past, before, group, verdict)
+        if edited or any(attempt.landed for attempt in group):
             counted = []
         before = group
-        if group is not series[-1] and any(each.failed for each in group) and not any(each.landed for each in group):
+        if (
+            group is not series[-1]
+            and any(attempt.failed for attempt in group)
+            and not any(attempt.landed for attempt in group)
+        ):
             counted.append(group)
     return counted, edited
 
 
-def edits(past: Sequence[Try], before: Sequence[Try], after: Sequence[Try], verdict: Verdict) -> bool:
+def has_edit_between(past: Sequence[Try], before: Sequence[Try], after: Sequence[Try], verdict: Verdict) -> bool:
     """Whether something was edited between two attempts: a file by its own tool, or what a command may change. What
     failed or stands open, and another run that the same contract is about, edit nothing."""
-    since, until = min(each.asked for each in before), min(each.asked for each in after)
-    for each in past:
-        if each.event is None or not since < each.ended < until or each in before or each in after:
+    since, until = min(attempt.asked for attempt in before), min(attempt.asked for attempt in after)
+    for attempt in past:
+        if attempt.event is None or not since < attempt.ended < until or attempt in before or attempt in after:
             continue
-        if each.refused or each.data.get("reported") == FAILURE or any(opened(row) for row in each.rows):
+        if (
+            attempt.refused
+            or attempt.data.get("reported") == FAILURE
+            or any(find_open_state(row) for row in attempt.rows)
+        ):
             continue
-        if any(contract_of(row) == (filed(verdict.file), verdict.contract) for row in each.rows):
+        if any(identify_contract(row) == (shorten_path(verdict.file), verdict.contract) for row in attempt.rows):
             continue
-        if each.data.get("edits") or alters(each.data.get("args", {}).get("command")):
+        if attempt.data.get("edits") or may_alter(attempt.data.get("args", {}).get("command")):
             return True
     return False
 
 
-def alters(command: Any) -> bool:
+def may_alter(command: Any) -> bool:
     """Whether a shell command may have changed anything."""
     if not isinstance(command, str):
         return False
@@ -195,30 +214,33 @@ def alters(command: Any) -> bool:
     from truecall_py.shell.later_effects import idle
 
     simples = simple_commands(command)
-    return simples is None or not all(idle(each) for each in simples)
+    return simples is None or not all(idle(simple) for simple in simples)
 
 
-def spent(past: Sequence[Try], events: Sequence[Event], batches: Sequence[int]) -> int:
+def count_spent(past: Sequence[Try], events: Sequence[Event], batches: Sequence[int]) -> int:
     """The attempts of a session that were refuted or refused and not put right since."""
     used: set[tuple[int, int]] = set()
     by_call: dict[str, list[Try]] = {}
-    for each in past:
-        if each.event is not None and each.counts and not each.landed:
-            by_call.setdefault(each.event.identity, []).append(each)
+    for attempt in past:
+        if attempt.event is not None and attempt.counts and not attempt.landed:
+            by_call.setdefault(attempt.event.identity, []).append(attempt)
     return sum(
-        1 for same in by_call.values() for group in grouped(same, batches)
-        if not any(made_good(each, events, used) for each in group)
+        1 for same in by_call.values() for group in group_attempts(same, batches)
+        if not any(is_made_good(attempt, events, used) for attempt in group)
     )  # fmt: skip
 
 
-def made_good(one: Try, events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
+def is_made_good(one: Try, events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
     """Whether what a call did not bring about is there since, by itself or by a way that the contract names."""
     if one.event is None:
         return False
     if one.data.get("why") == GUARD:
-        return all(met_since(one, row, events, used) for row in one.rows)
+        return all(has_met_guard_since(one, row, events, used) for row in one.rows)
     ways = set(one.data.get("alternatives", ())).union(*(row.get("alternatives", ()) for row in one.wrong))
-    if all(put_right(one.event, row, events, used) or expected_since(one, row, events) for row in one.wrong or [{}]):
+    if all(
+        is_put_right(one.event, row, events, used) or has_succeeded_since(one, row, events)
+        for row in one.wrong or [{}]
+    ):
         return True
     for later in events:
         there = later.id > one.ended and later.event == ENDED and later.state == VERIFIED
@@ -228,10 +250,10 @@ def made_good(one: Try, events: Sequence[Event], used: set[tuple[int, int]]) -> 
     return False
 
 
-def met_since(one: Try, row: dict[str, Any], events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
+def has_met_guard_since(one: Try, row: dict[str, Any], events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
     """Whether the guard that refused a call let one through since: what it wanted is known to the agent now, whatever
     the other call was about. Each makes up for one refusal."""
-    guard = list(contract_of(row))
+    guard = list(identify_contract(row))
     for later in events:
         met = later.data.get("met", ()) if later.id > one.ended and later.event == REQUESTED else ()
         if guard in met and (later.id, met.index(guard)) not in used:
@@ -240,53 +262,57 @@ def met_since(one: Try, row: dict[str, Any], events: Sequence[Event], used: set[
     return False
 
 
-def expected_since(one: Try, row: dict[str, Any], events: Sequence[Event]) -> bool:
+def has_succeeded_since(one: Try, row: dict[str, Any], events: Sequence[Event]) -> bool:
     """Whether the very same was expected of a later call by the same contract, and was there."""
-    wanted = (VERIFIED, row.get("expected"), contract_of(row))
+    wanted = (VERIFIED, row.get("expected"), identify_contract(row))
     return bool(wanted[1]) and any(
-        (each.get("state"), each.get("expected"), contract_of(each)) == wanted
+        (verdict.get("state"), verdict.get("expected"), identify_contract(verdict)) == wanted
         for later in events if later.id > one.ended and later.event == ENDED
-        for each in later.data.get("verdicts", ())
+        for verdict in later.data.get("verdicts", ())
     )  # fmt: skip
 
 
-def concerns(one: Try, verdict: Verdict, mine: str) -> bool:
+def is_related(one: Try, verdict: Verdict, mine: str) -> bool:
     """Whether a call was about the same effect: the same call, the same contract, or one that grants the same."""
     if one.refused:
         return one.event is not None and one.event.identity == mine
     return any(
-        contract_of(row) == (filed(verdict.file), verdict.contract)
+        identify_contract(row) == (shorten_path(verdict.file), verdict.contract)
         or (verdict.grants and row.get("grants") == verdict.grants)
         for row in one.rows
     )
 
 
-def changed(call: ToolCall, mine: str, earlier: Sequence[Try], edited: bool) -> tuple[str, ...] | None:
+def list_changes(call: ToolCall, mine: str, earlier: Sequence[Try], edited: bool) -> tuple[str, ...] | None:
     """What is another since the attempt before: the names of arguments, and whether something was edited; None where
     there was none, or nobody knows its arguments."""
     if not earlier:
         return None
-    older, now = earlier[-1].data.get("args", {}), kept_args(call.args)
+    older, now = earlier[-1].data.get("args", {}), mask_args(call.args)
     if now and not older:
         return None
     noise = NOISE if "shell" in call.kinds else frozenset()
     names = sorted(name for name in {*older, *now} - noise if older.get(name) != now.get(name))
     if not names and earlier[-1].event is not None and earlier[-1].event.identity != mine:
-        names = sorted(name for name, text in now.items() if partial(text))  # it is in what is masked or cut
+        names = sorted(name for name, text in now.items() if is_partial(text))  # it is in what is masked or cut
     return (*names, EDITED) if edited else tuple(names)
 
 
-def earlier_lines(counted: Sequence[list[Try]], earlier: Sequence[Try]) -> tuple[str, ...]:
+def describe_earlier(counted: Sequence[list[Try]], earlier: Sequence[Try]) -> tuple[str, ...]:
     """The last attempts in a line each: those at this very call by their numbers, and before them what else was tried
     for the same effect."""
-    own = [(number, group[-1]) for number, group in enumerate(counted, 1)][-LINES:]
-    inside = [each for group in counted for each in group]
-    others = [each for each in earlier if each not in inside][-(LINES - len(own)) :] if len(own) < LINES else []
-    return (*(f"before that: {line(each)}" for each in others),
-            *(f"attempt {number}: {line(each)}" for number, each in own))  # fmt: skip
+    own = [(number, group[-1]) for number, group in enumerate(counted, 1)][-MAX_EARLIER:]
+    inside = [attempt for group in counted for attempt in group]
+    others = (
+        [attempt for attempt in earlier if attempt not in inside][-(MAX_EARLIER - len(own)) :]
+        if len(own) < MAX_EARLIER
+        else []
+    )
+    return (*(f"before that: {describe_try(attempt)}" for attempt in others),
+            *(f"attempt {number}: {describe_try(attempt)}" for number, attempt in own))  # fmt: skip
 
 
-def line(one: Try) -> str:
+def describe_try(one: Try) -> str:
     """What became of a call."""
     tool = one.event.tool if one.event else ""
     if one.refused:

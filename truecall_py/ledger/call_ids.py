@@ -5,8 +5,8 @@ earlier one's hook and forgotten. Never gives the copies of one hook different n
 
 from __future__ import annotations
 
-from truecall_py.ledger.events import turn_of
-from truecall_py.ledger.store import ENDED, REFUSED, REQUESTED, column
+from truecall_py.ledger.events import name_turn
+from truecall_py.ledger.store import ENDED, REFUSED, REQUESTED, fit_column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from truecall_py.ledger.store import Ledger
 
 BEFORE = "PreToolUse"
-COPY = 30.0  # seconds within which a second copy of a hook answers for a call that was refused
-LONGEST = 200  # letters of an id that may be a counter
-RECENT = 60  # events under one id that are looked at
+COPY_WINDOW = 30.0  # seconds within which a second copy of a hook answers for a call that was refused
+MAX_ID = 200  # letters of an id that may be a counter
+MAX_EVENTS = 60  # events under one id that are looked at
 # A range and `+id`, so that it is found by the index of names and not by that of the whole session.
-CHAIN = """SELECT call, event, identity, turn, at FROM events
+CHAIN_SQL = """SELECT call, event, identity, turn, at FROM events
     WHERE session = ? AND call >= ? AND call < ? AND (call = ? OR call >= ?) AND event IN (?, ?, ?)
     ORDER BY +id DESC LIMIT ?"""
 
 
-class Known:
+class KnownCall:
     """What the ledger knows of the calls that came under one name."""
 
     def __init__(self, name: str) -> None:
@@ -39,35 +39,37 @@ class Known:
         self.refused = at if event == REFUSED else self.refused
 
 
-def apart(ledger: Ledger, call: ToolCall, identity: str, at: float) -> str:
+def find_name(ledger: Ledger, call: ToolCall, identity: str, at: float) -> str:
     """The name of `call`; `identity` is its keyed digest, `at` the time now in seconds since the epoch. Raises
     LedgerError."""
-    if len(call.call_id) > LONGEST:
+    if len(call.call_id) > MAX_ID:
         return call.call_id
-    known: dict[str, Known] = {}
-    name, low, high = (column(call.call_id + end) for end in ("", "~0", "~:"))
-    values = (column(call.session), name, high, name, low, REQUESTED, ENDED, REFUSED, RECENT)
-    for name, *told in ledger.query(CHAIN, values):
-        known.setdefault(name, Known(name)).take(*told)
-    mine = (before if call.event == BEFORE else after)(list(known.values()), call, identity, at)
+    known: dict[str, KnownCall] = {}
+    name, low, high = (fit_column(call.call_id + end) for end in ("", "~0", "~:"))
+    values = (fit_column(call.session), name, high, name, low, REQUESTED, ENDED, REFUSED, MAX_EVENTS)
+    for name, *fields in ledger.query(CHAIN_SQL, values):
+        known.setdefault(name, KnownCall(name)).take(*fields)
+    mine = (find_before if call.event == BEFORE else find_after)(list(known.values()), call, identity, at)
     if (name := next(mine, "")) or not known:
         return name or call.call_id
     last = max(int(name.rpartition("~")[2]) if name != call.call_id else 1 for name in known)
     return f"{call.call_id}~{last + 1:04}"
 
 
-def before(known: list[Known], call: ToolCall, identity: str, at: float) -> Iterator[Any]:
+def find_before(known: list[KnownCall], call: ToolCall, identity: str, at: float) -> Iterator[Any]:
     """The names under which a call that is about to be made may have been told of already, by another copy of the
     hook. Every copy answers before the call is made."""
-    for each in known:
-        if not each.over and each.identity == identity and (not each.refused or at - each.refused < COPY):
-            yield each.name
+    for call_ in known:
+        if not call_.over and call_.identity == identity and (not call_.refused or at - call_.refused < COPY_WINDOW):
+            yield call_.name
 
 
-def after(known: list[Known], call: ToolCall, identity: str, at: float) -> Iterator[Any]:
+def find_after(known: list[KnownCall], call: ToolCall, identity: str, at: float) -> Iterator[Any]:
     """The names under which a call that has ended may be known: as it was asked for; by another copy of the hook; as
     it was asked for before some other hook changed its arguments."""
-    turn = turn_of(call)
-    yield from (each.name for each in known if not each.over and each.identity == identity)
-    yield from (each.name for each in known if each.over and each.identity == identity and each.turn in ("", turn))
-    yield from (each.name for each in known if not each.over and each.turn == turn)
+    turn = name_turn(call)
+    yield from (call_.name for call_ in known if not call_.over and call_.identity == identity)
+    yield from (
+        call_.name for call_ in known if call_.over and call_.identity == identity and call_.turn in ("", turn)
+    )
+    yield from (call_.name for call_ in known if not call_.over and call_.turn == turn)

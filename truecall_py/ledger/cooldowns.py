@@ -7,7 +7,7 @@ A tick is one batch of calls. Where the client tells of none, it is a group of c
 from __future__ import annotations
 
 from truecall_py.core.types import FALSE_SUCCESS, LANDED
-from truecall_py.ledger.events import Rest, contract_route, current
+from truecall_py.ledger.events import Cooldown, name_contract_route, update_rows
 from truecall_py.ledger.store import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
 
 TYPE_CHECKING = False
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from truecall_py.ledger.store import Event
 
 
-def resting(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[str, Rest]:
+def find_cooldowns(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[str, Cooldown]:
     """The routes that rest after these events of a session. `policy` is the contract file's own."""
-    found: dict[str, Rest] = {}
+    cooldowns: dict[str, Cooldown] = {}
     after = int(policy.get("quarantine", {}).get("after", 2))
     ticks = int(policy.get("quarantine", {}).get("ticks", 3))
     if not after or not ticks:
-        return found
+        return cooldowns
     lies: dict[str, int] = {}
-    asked = {each.call: place for place, each in enumerate(events) if each.event == REQUESTED}
+    asked = {event.call: place for place, event in enumerate(events) if event.event == REQUESTED}
     last: dict[tuple[str, str], int] = {}  # where a call with these arguments lied last
-    for index, rows in judged(events):
+    for index, rows in iterate_judgements(events):
         call = events[index]
         counted = set()  # a call lies once, however many contracts say so
         for row in rows:
-            route = route_of(row)
+            route = find_route(row)
             if not route or row.get("mode") == "observe":
                 continue
             if row.get("outcome") == LANDED:
                 lies[route] = 0
-                found.pop(route, None)
+                cooldowns.pop(route, None)
             if row.get("outcome") != FALSE_SUCCESS or route in counted:
                 continue
             counted.add(route)
@@ -48,51 +48,51 @@ def resting(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[str, Res
             lies[route] = lies.get(route, 0) + 1
             if lies[route] >= after:
                 lies[route] = 0
-                since = ticks_after(events, index)
+                since = count_ticks(events, index)
                 if since <= ticks:
                     left = min(ticks, ticks - since + 1)
-                    found[route] = Rest(route, left, row.get("contract", ""), row.get("found", ""),
+                    cooldowns[route] = Cooldown(route, left, row.get("contract", ""), row.get("found", ""),
                                         tuple(row.get("alternatives", ())))  # fmt: skip
                 else:
-                    found.pop(route, None)
-    return found
+                    cooldowns.pop(route, None)
+    return cooldowns
 
 
-def judged(events: Sequence[Event]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+def iterate_judgements(events: Sequence[Event]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """(place, verdicts) of each time that calls were judged: at their end, and once what was pending then had ended.
     What was said of a call at its end stays said, however it was put right."""
     ended: dict[str, Event] = {}
-    for index, each in enumerate(events):
-        if each.event == ENDED:
-            ended[each.call] = each
-            yield index, list(each.data.get("verdicts", ()))
-        elif each.event in (JUDGED, SETTLED) and each.call in ended:
-            first = ended.pop(each.call)
+    for index, event in enumerate(events):
+        if event.event == ENDED:
+            ended[event.call] = event
+            yield index, list(event.data.get("verdicts", ()))
+        elif event.event in (JUDGED, SETTLED) and event.call in ended:
+            first = ended.pop(event.call)
             old = first.data.get("verdicts", ())
-            yield index, [new for row, new in zip(old, current(first, each)) if new is not row]  # noqa: B905 - as many
+            yield index, [new for row, new in zip(old, update_rows(first, event)) if new is not row]  # noqa: B905 - as many
 
 
-def route_of(row: Mapping[str, Any]) -> str:
+def find_route(row: Mapping[str, Any]) -> str:
     """What rests if this verdict is a lie; "" for what never does."""
     route = str(row.get("route", ""))
-    return route if route != "shell" else contract_route(str(row.get("file", "")), str(row.get("contract", "")))
+    return route if route != "shell" else name_contract_route(str(row.get("file", "")), str(row.get("contract", "")))
 
 
-def ticks_after(events: Sequence[Event], index: int) -> int:
+def count_ticks(events: Sequence[Event], index: int) -> int:
     """Ticks since an event: 1 in the batch of calls that follows its own."""
     later = events[index + 1 :]
-    if any(each.event == BATCH for each in events):
-        return sum(1 for each in later if each.event == BATCH)
-    began = overlaps(later)
+    if any(event.event == BATCH for event in events):
+        return sum(1 for event in later if event.event == BATCH)
+    began = count_groups(later)
     return began if later and later[-1].event == REQUESTED else began + 1
 
 
-def overlaps(events: Sequence[Event]) -> int:
+def count_groups(events: Sequence[Event]) -> int:
     """How many groups of calls that ran side by side: a new one begins when one is asked for after another ended."""
     count, ended = 0, True
-    for each in events:
-        if each.event in (REQUESTED, REFUSED) and ended:
-            count, ended = count + 1, each.event == REFUSED
-        elif each.event == ENDED:
+    for event in events:
+        if event.event in (REQUESTED, REFUSED) and ended:
+            count, ended = count + 1, event.event == REFUSED
+        elif event.event == ENDED:
             ended = True
     return count

@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from truecall_py.policy.retry_budgets import Budget
 
 PENDING = "pending"
-RESTS = "resting"  # a file in the state folder: while it is there, the launcher lets batches of calls be counted
+COOLDOWNS = "resting"  # a file in the state folder: while it is there, the launcher lets batches of calls be counted
 # Arguments of a command that say nothing of what is done: two that differ in them alone are the same call.
 NOISE = frozenset(("description", "timeout", "timeout_ms", "yield_time_ms", "max_output_tokens", "justification",
                    "explanation"))  # fmt: skip
-TOLD = ("append", "replace")  # the forms in which an agent reads a correction
-LONG = 10_000  # characters of a text above which blanks count
+SHOWN_FORMS = ("append", "replace")  # the forms in which an agent reads a correction
+LONG_TEXT = 10_000  # characters of a text above which blanks count
 EDITED = "files, by an edit in between"  # beside names of arguments: what changed since the attempt before
 SHELL = "shell"  # the route of a verdict on a command: it is the contract that rests
-LONGEST = 400  # characters of one argument or phrase that are kept
+MAX_TEXT = 400  # characters of one argument or phrase that are kept
 RANK = {REFUTED: 3, UNVERIFIED: 2, PENDING: 1, VERIFIED: 0}
 
 
@@ -62,7 +62,7 @@ class Trial:
 
 
 @record(frozen=True)
-class Rest:
+class Cooldown:
     """A route that rests: a tool, or a shell contract, for `ticks` more ticks; `alternatives` are the other ways;
     `over` says that the session has no attempts left for any of them."""
 
@@ -74,43 +74,43 @@ class Rest:
     over: bool = False
 
 
-def rest_of(data: dict[str, Any]) -> Rest:
+def read_cooldown(data: dict[str, Any]) -> Cooldown:
     """The Rest for which a call was refused, by what the event keeps of it."""
     ways = data.get("alternatives", ())
-    return Rest(str(data.get("route", "")), int(data.get("ticks", 1)), str(data.get("contract", "")),
+    return Cooldown(str(data.get("route", "")), int(data.get("ticks", 1)), str(data.get("contract", "")),
                 str(data.get("found", "")), tuple(ways) if isinstance(ways, (list, tuple)) else (),
                 bool(data.get("over")))  # fmt: skip
 
 
-def turn_of(call: ToolCall) -> str:
+def name_turn(call: ToolCall) -> str:
     """The turn of a call; calls of a sub-agent have turns of their own."""
     return f"{call.turn}/{call.agent}" if call.agent else call.turn
 
 
-def without_noise(call: ToolCall) -> dict[str, Any]:
+def strip_noise(call: ToolCall) -> dict[str, Any]:
     """The arguments as they count: a long text by its digest; of a command, blanks made one and what says nothing
     left out. To any other tool a description may be all there is, and a blank may count."""
     from truecall_py.core.hashing import fingerprint
 
-    found = {}
+    args_ = {}
     shell = "shell" in call.kinds
     for name, value in call.args.items():
-        if isinstance(value, str) and len(value) > LONG:
+        if isinstance(value, str) and len(value) > LONG_TEXT:
             value = fingerprint(value.encode("utf-8", "replace"))
         elif isinstance(value, str) and shell:
             value = " ".join(value.split())
         if not shell or name not in NOISE:
-            found[name] = value
-    return found
+            args_[name] = value
+    return args_
 
 
-def identity(call: ToolCall, key: bytes) -> str:
+def make_identity(call: ToolCall, key: bytes) -> str:
     """The keyed digest of tool and arguments, up to noise; of a command, with the folder in which it starts."""
     folder = call.start_cwd if "shell" in call.kinds else None
-    return sealed([call.tool, folder, sorted(without_noise(call).items())], key)
+    return seal([call.tool, folder, sorted(strip_noise(call).items())], key)
 
 
-def sealed(plain: Any, key: bytes) -> str:
+def seal(plain: Any, key: bytes) -> str:
     """The keyed digest of a JSON value: equal values can be told, and nothing can be guessed from it."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.hashing import keyed
@@ -118,51 +118,52 @@ def sealed(plain: Any, key: bytes) -> str:
     return keyed(key, dumps(plain).encode())[:32]
 
 
-def kept_args(args: dict[str, Any]) -> dict[str, str]:
+def mask_args(args: dict[str, Any]) -> dict[str, str]:
     """The arguments as they may be stored: secrets masked by their names and shapes, long ones cut."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.redaction import masked, plain, shortened, window
 
-    found = {}
+    kept = {}
     for name, value in list(args.items())[:40]:
-        safe = plain(window(value, LONGEST) if isinstance(value, str) else value, name)
-        text = safe if isinstance(safe, str) else masked(window(dumps(safe), LONGEST))
-        found[name[:80]] = shortened(text, LONGEST)
-    return found
+        safe = plain(window(value, MAX_TEXT) if isinstance(value, str) else value, name)
+        text = safe if isinstance(safe, str) else masked(window(dumps(safe), MAX_TEXT))
+        kept[name[:80]] = shortened(text, MAX_TEXT)
+    return kept
 
 
-def partial(text: str) -> bool:
+def is_partial(text: str) -> bool:
     """Whether an argument was not stored to the letter."""
     from truecall_py.core.secret_patterns import MASK
 
     return MASK in text or " bytes left out ...] " in text
 
 
-def phrase(text: str) -> str:
+def shorten_phrase(text: str) -> str:
     from truecall_py.core.redaction import masked, shortened, window
 
-    return shortened(masked(window(text, LONGEST)), LONGEST)
+    return shortened(masked(window(text, MAX_TEXT)), MAX_TEXT)
 
 
-def as_data(verdict: Verdict, kind: str, key: bytes, call: str) -> dict[str, Any]:
+def encode_verdict(verdict: Verdict, kind: str, key: bytes, call: str) -> dict[str, Any]:
     """A verdict as an event keeps it. `effect` is the sealed name of what it is about: a file or what a command
     names, in its folder; of a contract that names neither, the call itself, by its identity `call`."""
-    outcome = next((each for each in verdict.outcomes if each.state == verdict.state), None)
+    outcome = next((outcome for outcome in verdict.outcomes if outcome.state == verdict.state), None)
     receipt = receipt_of(verdict)
     plain = {
-        "contract": verdict.contract, "state": PENDING if pending(verdict) else verdict.state,
-        "outcome": verdict.outcome, "kind": kind, "subject": phrase(verdict.subject), "cause": verdict.cause,
+        "contract": verdict.contract, "state": PENDING if is_pending(verdict) else verdict.state,
+        "outcome": verdict.outcome, "kind": kind, "subject": shorten_phrase(verdict.subject), "cause": verdict.cause,
         "mode": verdict.mode, "grants": verdict.grants, "alternatives": list(verdict.alternatives),
-        "found": phrase(outcome.found) if outcome else "", "expected": phrase(outcome.expected) if outcome else "",
-        "source": verdict.source, "file": filed(verdict.file),
-        "effect": sealed([*verdict.about, "" if verdict.subject else call], key) if verdict.about else "",
+        "found": shorten_phrase(outcome.found) if outcome else "",
+        "expected": shorten_phrase(outcome.expected) if outcome else "",
+        "source": verdict.source, "file": shorten_path(verdict.file),
+        "effect": seal([*verdict.about, "" if verdict.subject else call], key) if verdict.about else "",
     }  # fmt: skip
     if receipt is not None:
         plain["operation"], plain["owner"] = receipt.get("operation", "") or "unknown", receipt.get("owner", "")
     return {name: value for name, value in plain.items() if value not in ("", [])}
 
 
-def pending(verdict: Verdict) -> bool:
+def is_pending(verdict: Verdict) -> bool:
     """Whether the call itself goes on in the background, or its operation is accepted and not done."""
     receipt = receipt_of(verdict)
     return any(outcome.check == "background" for outcome in verdict.outcomes) or (
@@ -175,18 +176,18 @@ def receipt_of(verdict: Verdict) -> dict[str, Any] | None:
     return next((outcome.receipt for outcome in verdict.outcomes if outcome.receipt is not None), None)
 
 
-def worst(states: Sequence[str]) -> str:
+def worst_state(states: Sequence[str]) -> str:
     return max(states, key=lambda state: RANK.get(state, 0), default="")
 
 
-def route_of(call: ToolCall) -> str:
+def find_route(call: ToolCall) -> str:
     """What rests if it lies: the MCP tool, or SHELL for the contract; "" for what never rests (built-in tools)."""
     if "mcp" in call.kinds:
         return call.tool
     return SHELL if "shell" in call.kinds else ""
 
 
-def filed(path: str) -> str:
+def shorten_path(path: str) -> str:
     """A contract file's path as events keep it: a long one with a digest for its end."""
     if len(path) <= 100:
         return path
@@ -195,24 +196,24 @@ def filed(path: str) -> str:
     return f"{path[:60]}~{sha256(path.encode('utf-8', 'replace'))[:32]}"
 
 
-def contract_of(row: Mapping[str, Any]) -> tuple[str, str]:
+def identify_contract(row: Mapping[str, Any]) -> tuple[str, str]:
     """By what the contract of a kept verdict is known: its file, and its id in it."""
     return str(row.get("file", "")), str(row.get("contract", ""))
 
 
-def contract_route(file: str, contract: str) -> str:
+def name_contract_route(file: str, contract: str) -> str:
     """The name under which a shell contract rests."""
     return f"contract {contract} of {file}"
 
 
-def current(event: Event, later: Event | None) -> tuple[dict[str, Any], ...]:
+def update_rows(event: Event, later: Event | None) -> tuple[dict[str, Any], ...]:
     """The verdicts of a call; what was pending then as it was judged `later` (JUDGED, SETTLED; None: not yet)."""
     rows = tuple(event.data.get("verdicts", ()))
     if later is None or not any(row.get("state") == PENDING for row in rows):
         return rows
-    new = {(*contract_of(row), row.get("subject")): row for row in later.data.get("verdicts", ())}
+    new = {(*identify_contract(row), row.get("subject")): row for row in later.data.get("verdicts", ())}
     return tuple(
         {**row, **new[mark]} if row.get("state") == PENDING and mark in new else row
-        for row in rows for mark in [(*contract_of(row), row.get("subject"))]
+        for row in rows for mark in [(*identify_contract(row), row.get("subject"))]
     )  # fmt: skip
 

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from truecall_py.ledger.store import Event
 
 FOLDER = "open"
-LARGEST = 1 << 20  # characters of one call; a larger one is not kept
-KEPT = 24 * 3600.0  # seconds after which an old session's calls are forgotten
+MAX_CHARACTERS = 1 << 20  # characters of one call; a larger one is not kept
+OPEN_AGE = 24 * 3600.0  # seconds after which an old session's calls are forgotten
 OPERATIONS = "operations"  # of calls whose operation its source has not settled; they outlive turn and session
-REVIEWED = 30 * 24 * 3600.0  # seconds after which those are forgotten
+OPERATION_AGE = 30 * 24 * 3600.0  # seconds after which those are forgotten
 SUFFIX = ".json"
-ANSWER = {"result": ABSENT, "text": None, "response": ABSENT}  # of a call whose answer is not kept
+NO_ANSWER = {"result": ABSENT, "text": None, "response": ABSENT}  # of a call whose answer is not kept
 
 
 @record(frozen=True)
-class Kept:
+class KeptCall:
     """A call as it was told of, but for its secrets; when that was, in seconds since the epoch; its keyed digest with
     them (memory.identity); and the folder whose contracts counted for it ("": not said)."""
 
@@ -60,7 +60,7 @@ class Kept:
         return ToolCall(**{**self.call.__dict__, "args": args})
 
 
-def place(state: str, session: str, call: str, root: str = FOLDER) -> str:
+def locate_call(state: str, session: str, call: str, root: str = FOLDER) -> str:
     return os.path.join(state, root, word(session), f"{word(call)}{SUFFIX}")
 
 
@@ -72,8 +72,8 @@ def without_secrets(call: ToolCall) -> dict[str, Any] | None:
     words = [value for name, value in call.__dict__.items() if isinstance(value, str) and name != "text"]
     if any(plain(word) != word for word in [*words, *(file.path for file in call.files)]):
         return None
-    answer = {name: getattr(call, name) for name in ANSWER if getattr(call, name) is not ABSENT}
-    fields = {**call.__dict__, "args": plain(call.args), **({} if plain(answer) == answer else ANSWER)}
+    answer = {name: getattr(call, name) for name in NO_ANSWER if getattr(call, name) is not ABSENT}
+    fields = {**call.__dict__, "args": plain(call.args), **({} if plain(answer) == answer else NO_ANSWER)}
     fields["kinds"] = sorted(call.kinds)
     fields["files"] = [
         {name: None if name in ("content", "before") and plain(value) != value else value
@@ -82,28 +82,28 @@ def without_secrets(call: ToolCall) -> dict[str, Any] | None:
     return {name: value for name, value in fields.items() if value is not ABSENT}
 
 
-def large(call: ToolCall) -> bool:
+def is_large(call: ToolCall) -> bool:
     """Whether a call is certainly too large: known before anything in it is looked through."""
     whole = [call.args, call.text, call.response, [file.content for file in call.files]]
-    return sum(len(dumps(each)) for each in whole if each is not ABSENT) > LARGEST
+    return sum(len(dumps(value)) for value in whole if value is not ABSENT) > MAX_CHARACTERS
 
 
-def keep(state: str, call: ToolCall, at: float, identity: str, root: str = FOLDER, cwd: str = "") -> bool:
+def keep_call(state: str, call: ToolCall, at: float, identity: str, root: str = FOLDER, cwd: str = "") -> bool:
     """Keeps a call, with the folder (`cwd`) whose contracts counted for it; False where it could not be, or is too
     large."""
-    if not call.session or not call.call_id or large(call):
+    if not call.session or not call.call_id or is_large(call):
         return False
     fields = without_secrets(call)
     text = "" if fields is None else dumps({"at": at, "identity": identity, "folder": cwd, "call": fields})
-    if not text or len(text) > LARGEST:
+    if not text or len(text) > MAX_CHARACTERS:
         return False
-    path = place(state, call.session, call.call_id, root)
+    path = locate_call(state, call.session, call.call_id, root)
     folder, draft = os.path.dirname(path), f"{path}-{os.getpid()}.draft"
 
     def ready() -> None:
         if not os.path.isdir(folder):
             os.makedirs(folder, 0o700, exist_ok=True)
-            clear(os.path.dirname(folder), at - (KEPT if root == FOLDER else REVIEWED))
+            clear(os.path.dirname(folder), at - (OPEN_AGE if root == FOLDER else OPERATION_AGE))
 
     try:
         descriptor = drafted(draft, ready)
@@ -119,51 +119,51 @@ def keep(state: str, call: ToolCall, at: float, identity: str, root: str = FOLDE
     return True
 
 
-def find(state: str, session: str, call: str, root: str = FOLDER) -> Kept | None:
+def find_call(state: str, session: str, call: str, root: str = FOLDER) -> KeptCall | None:
     """A call that was kept; None where there is none that can be read whole."""
-    return at(place(state, session, call, root))
+    return read_file(locate_call(state, session, call, root))
 
 
-def at(path: str) -> Kept | None:
+def read_file(path: str) -> KeptCall | None:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
     try:
         data = b""
-        while len(data) <= LARGEST and (piece := os.read(descriptor, LARGEST)):
+        while len(data) <= MAX_CHARACTERS and (piece := os.read(descriptor, MAX_CHARACTERS)):
             data += piece
-        return read(loads(data.decode(), own=True))
+        return decode_call(loads(data.decode(), own=True))
     except (OSError, Refused, ValueError, LookupError, TypeError, AttributeError):
         return None
     finally:
         os.close(descriptor)
 
 
-def either(state: str, session: str, call: str) -> Kept | None:
+def find_any(state: str, session: str, call: str) -> KeptCall | None:
     """A call that was kept: because it stands open, or because its operation is not settled."""
-    return find(state, session, call) or find(state, session, call, OPERATIONS)
+    return find_call(state, session, call) or find_call(state, session, call, OPERATIONS)
 
 
-def read(plain: dict[str, Any]) -> Kept:
+def decode_call(plain: dict[str, Any]) -> KeptCall:
     fields = dict(plain["call"])
     fields["kinds"] = frozenset(fields["kinds"])
     fields["files"] = tuple(File(**file) for file in fields["files"])
     fields["notes"] = tuple(fields.get("notes", ()))
-    return Kept(ToolCall(**fields), float(plain["at"]), str(plain["identity"]), str(plain.get("folder", "")))
+    return KeptCall(ToolCall(**fields), float(plain["at"]), str(plain["identity"]), str(plain.get("folder", "")))
 
 
-def calls(state: str, session: str, most: int = 200) -> list[str]:
+def list_ids(state: str, session: str, most: int = 200) -> list[str]:
     """The ids of calls of a session that are kept, at most so many."""
-    found = []
-    for name in sorted(names(state, session))[:most]:
-        kept = at(os.path.join(state, FOLDER, word(session), name + SUFFIX))
+    ids = []
+    for name in sorted(list_names(state, session))[:most]:
+        kept = read_file(os.path.join(state, FOLDER, word(session), name + SUFFIX))
         if kept is not None:
-            found.append(kept.call.call_id)
-    return found
+            ids.append(kept.call.call_id)
+    return ids
 
 
-def mark(state: str, session: str) -> int | None:
+def read_mark(state: str, session: str) -> int | None:
     """How many bytes of the transcript were looked through for the end of background work; None where no work of this
     session goes on."""
     try:
@@ -197,34 +197,34 @@ def set_mark(state: str, session: str, upto: int | None) -> None:
         return
 
 
-def forget(state: str, session: str, call: str, root: str = FOLDER) -> None:
+def forget_call(state: str, session: str, call: str, root: str = FOLDER) -> None:
     """Removes a call on which the last word is said."""
-    forget_file(place(state, session, call, root))
+    forget_file(locate_call(state, session, call, root))
 
 
-def names(state: str, session: str) -> set[str]:
+def list_names(state: str, session: str) -> set[str]:
     """The names of the calls of a session that are kept, as `word` makes them."""
-    folder = os.path.dirname(place(state, session, ""))
+    folder = os.path.dirname(locate_call(state, session, ""))
     return {name.removesuffix(SUFFIX) for name in entries(folder) if name.endswith(SUFFIX)}
 
 
-def tidy(state: str, session: str, events: Sequence[Event]) -> None:
+def forget_settled(state: str, session: str, events: Sequence[Event]) -> None:
     """Forgets the calls of a session that stand open no longer, by its `events`: they were put right since."""
-    from truecall_py.ledger.open_calls import standing
+    from truecall_py.ledger.open_calls import list_open
     from truecall_py.ledger.store import ENDED
 
-    kept = names(state, session)
-    ended = [each for each in events if each.event == ENDED and word(each.call) in kept]
-    still = {each.event.call for each in standing(events, ended, {})}
-    for each in ended:
-        if each.call not in still:
-            forget(state, session, each.call)
+    kept = list_names(state, session)
+    ended = [event for event in events if event.event == ENDED and word(event.call) in kept]
+    still = {call.event.call for call in list_open(events, ended, {})}
+    for event in ended:
+        if event.call not in still:
+            forget_call(state, session, event.call)
 
 
-def end(state: str, session: str, seen: Collection[str], staying: Collection[str], at: float) -> None:
+def end_turn(state: str, session: str, seen: Collection[str], staying: Collection[str], at: float) -> None:
     """Forgets what nobody will look at again when a turn is over: the session's calls whose names were `seen` before
     the gate looked (what came meanwhile nobody has looked at), but for those `staying`, and other sessions' of which
-    nothing was heard for KEPT seconds before `at`."""
+    nothing was heard for KEPT seconds before `read_file`."""
     for name in set(seen) - {word(call) for call in staying}:
         forget_file(os.path.join(state, FOLDER, word(session), name + SUFFIX))
-    clear(os.path.join(state, FOLDER), at - KEPT)
+    clear(os.path.join(state, FOLDER), at - OPEN_AGE)

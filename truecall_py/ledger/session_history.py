@@ -4,7 +4,7 @@ tools are paused. Reads; words nothing, and never judges the world."""
 from __future__ import annotations
 
 from truecall_py.core.types import ToolCall
-from truecall_py.ledger.events import identity
+from truecall_py.ledger.events import make_identity
 from truecall_py.ledger.store import ENDED, REFUSED, REQUESTED
 
 TYPE_CHECKING = False
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.core.types import Verdict
-    from truecall_py.ledger.events import Rest, Trial
+    from truecall_py.ledger.events import Cooldown, Trial
     from truecall_py.ledger.store import Event, Ledger
 
-LAST = 250  # events of a session that decisions look back at
-FAR = 2000  # the same where something was refuted before those
+NEAR_EVENTS = 250  # events of a session that decisions look back at
+FAR_EVENTS = 2000  # the same where something was refuted before those
 
 
 class SessionHistory:
@@ -26,7 +26,7 @@ class SessionHistory:
         self.ledger = ledger
         self.session = session
         self.policy = policy
-        self.key = ledger.key()
+        self.key = ledger.read_key()
         self.loaded: list[Event] | None = None
         self.known = ""  # the identity of a call of which only a masked form is at hand
 
@@ -34,50 +34,50 @@ class SessionHistory:
     def events(self) -> list[Event]:
         """The session's last events, read when they are asked for: most calls need none of them."""
         if self.loaded is None:
-            self.loaded = self.ledger.session(self.session, LAST)
+            self.loaded = self.ledger.session(self.session, NEAR_EVENTS)
         return self.loaded
 
     def identity(self, call: ToolCall) -> str:
-        return self.known or identity(call, self.key)
+        return self.known or make_identity(call, self.key)
 
-    def under_its_name(self, call: ToolCall, at: float) -> ToolCall:
+    def name_call(self, call: ToolCall, at: float) -> ToolCall:
         """The call under the name that it has in the ledger, since its id may have been another's before; `at` is the
         time now."""
         there = self.ledger.of(call.session, call.call_id) if call.call_id else []
         if not there:
             return call
         mine = self.identity(call)
-        if all(each.event == REQUESTED and each.identity == mine for each in there):
+        if all(event.event == REQUESTED and event.identity == mine for event in there):
             return call  # as it was asked for, or by a second copy of the hook
-        from truecall_py.ledger.call_ids import apart
+        from truecall_py.ledger.call_ids import find_name
 
-        name = apart(self.ledger, call, mine, at)
+        name = find_name(self.ledger, call, mine, at)
         return call if name == call.call_id else ToolCall(**{**call.__dict__, "call_id": name})
 
-    def before(self, call: ToolCall) -> list[Event]:
+    def list_before(self, call: ToolCall) -> list[Event]:
         """The events before this call's own end, so that a hook that is registered twice says the same twice; further
         back where something was refuted before the last ones."""
         events = self.events
         ends = (ENDED, REFUSED)
-        own = next((each.id for each in events if each.call == call.call_id and each.event in ends), 0)
-        if len(events) >= LAST and self.ledger.refuted(self.session, events[0].id, 1):
-            events = self.ledger.session(self.session, FAR)
-        return [each for each in events if not own or each.id < own]
+        own = next((event.id for event in events if event.call == call.call_id and event.event in ends), 0)
+        if len(events) >= NEAR_EVENTS and self.ledger.refuted(self.session, events[0].id, 1):
+            events = self.ledger.session(self.session, FAR_EVENTS)
+        return [event for event in events if not own or event.id < own]
 
-    def trial(self, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
+    def find_trial(self, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
         """Where a refuted call stands."""
-        from truecall_py.ledger.attempts import trial
+        from truecall_py.ledger.attempts import find_trial
 
-        return trial(self, call, verdict, said, text)
+        return find_trial(self, call, verdict, said, text)
 
-    def used_up(self, call: ToolCall, more: int = 0) -> bool:
+    def is_used_up(self, call: ToolCall, more: int = 0) -> bool:
         """Whether the session has no attempts left, after so many `more`."""
-        from truecall_py.ledger.attempts import used_up
+        from truecall_py.ledger.attempts import is_used_up
 
-        return used_up(self, call, more)
+        return is_used_up(self, call, more)
 
-    def resting(self) -> dict[str, Rest]:
+    def find_cooldowns(self) -> dict[str, Cooldown]:
         """The routes that rest now."""
-        from truecall_py.ledger.cooldowns import resting
+        from truecall_py.ledger.cooldowns import find_cooldowns
 
-        return resting(self.events, self.policy)
+        return find_cooldowns(self.events, self.policy)

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from truecall_py.ledger.store import Event, Ledger
 
 FOLDER = "sessions"
-IDS = 8, 24  # letters of a ledger's id, and of a session's
+ID_LENGTHS = 8, 24  # letters of a ledger's id, and of a session's
 
 
 class LedgerLost(LedgerError):
     """The ledger that this session had before is gone, and another one is in its place."""
 
 
-def begun_anew(state: str, session: str, key: bytes) -> bool:
+def has_other_ledger(state: str, session: str, key: bytes) -> bool:
     """Whether this session has had another ledger than the one with this key."""
-    ledger, name = sha256(key)[: IDS[0]], sha256(session.encode("utf-8", "replace"))[: IDS[1]]
+    ledger, name = sha256(key)[: ID_LENGTHS[0]], sha256(session.encode("utf-8", "replace"))[: ID_LENGTHS[1]]
     if os.path.exists(os.path.join(state, FOLDER, f"{name}-{ledger}")):
         return False
     try:
@@ -45,7 +45,7 @@ def begun_anew(state: str, session: str, key: bytes) -> bool:
 def mark_session(state: str, session: str, key: bytes) -> None:
     """Notes that this session has this ledger, and no other: one that comes back later does not know what was done
     meanwhile. Where no mark can be set, nobody will miss it."""
-    ledger, name = sha256(key)[: IDS[0]], sha256(session.encode("utf-8", "replace"))[: IDS[1]]
+    ledger, name = sha256(key)[: ID_LENGTHS[0]], sha256(session.encode("utf-8", "replace"))[: ID_LENGTHS[1]]
     try:
         folder = os.path.join(state, FOLDER)
         os.makedirs(folder, 0o700, exist_ok=True)
@@ -57,11 +57,11 @@ def mark_session(state: str, session: str, key: bytes) -> None:
         return
 
 
-def lost(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
+def record_loss(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
     """What is wrong where the session of `event` had another ledger before; written down as that event, so that its
     turn is known. Raises LedgerError."""
     state = os.path.dirname(ledger.path)
-    if not begun_anew(state, event.session, key):
+    if not has_other_ledger(state, event.session, key):
         return None
     ledger.add(event)
     mark_session(state, event.session, key)
@@ -69,8 +69,10 @@ def lost(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
     return LedgerLost(why, ledger.path)
 
 
-def miss(state: str, call: ToolCall, matters: bool = True) -> None:
+def mark_unrecorded(state: str, call: ToolCall, matters: bool = True) -> None:
     """Notes that the ledger did not take down what was told of a call; not where nothing of it `matters` any more."""
     from truecall_py.ledger import unrecorded_calls
 
-    (unrecorded_calls.mark if matters else unrecorded_calls.taken_back)(state, call.session, call.agent, call.call_id)
+    (unrecorded_calls.mark_call if matters else unrecorded_calls.unmark_call)(
+        state, call.session, call.agent, call.call_id
+    )

@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def driver() -> Any:
+def load_driver() -> Any:
     """SQLite without what `import sqlite3` loads beside it (datetime and others, half a start of Python), and without
     functools, of which the C module wants one decorator for its statements: it is lent that one for its import."""
     import sys
 
     try:
-        lent = None if "functools" in sys.modules or "_sqlite3" in sys.modules else decorator()
+        lent = None if "functools" in sys.modules or "_sqlite3" in sys.modules else make_decorator()
         if lent is not None:
             sys.modules["functools"] = lent
         try:
@@ -27,7 +27,7 @@ def driver() -> Any:
         return __import__("sqlite3")
 
 
-def decorator() -> Any:
+def make_decorator() -> Any:
     """A module with `lru_cache` alone, made as functools makes it; None where the C function for it is not there."""
     try:
         wrapper = __import__("_functools")._lru_cache_wrapper

@@ -12,7 +12,7 @@ import os
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.fast_json import Refused, dumps, loads
 from truecall_py.core.record import record
-from truecall_py.ledger.sqlite_driver import driver
+from truecall_py.ledger.sqlite_driver import load_driver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE = "ledger.db"
-PATIENCE = 2.0  # seconds that one process waits for another
-LARGEST = 16 << 10  # bytes of what one event keeps beside its columns
-LONGEST = 256  # letters of one column
-RECENT = 250  # events of a session that a hook reads; what was refuted before them is found by itself
+LOCK_TIMEOUT = 2.0  # seconds that one process waits for another
+MAX_DATA = 16 << 10  # bytes of what one event keeps beside its columns
+MAX_COLUMN = 256  # letters of one column
+RECENT_EVENTS = 250  # events of a session that a hook reads; what was refuted before them is found by itself
 # A hook ends without closing the file, and the next one reads all of the log beside it. SQLite's own count of what it
 # has copied dies with each process, so that alone the log would only ever grow.
-LOG = 1 << 20  # bytes from which on it is copied into the file and begun anew
+MAX_LOG = 1 << 20  # bytes from which on it is copied into the file and begun anew
 REGULAR, KIND = 0o100000, 0o170000  # of a file's mode, without `import stat`
 
 # What a hook can tell of a call, in the order in which it happens.
@@ -65,7 +65,7 @@ INSERT = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, call, event) DO NOTHING"
 )
 # What a verdict is remembered by where an event is too large to be kept whole.
-BONES = ("contract", "file", "state", "outcome", "kind", "cause", "mode", "grants", "route", "source", "effect")
+KEPT_FIELDS = ("contract", "file", "state", "outcome", "kind", "cause", "mode", "grants", "route", "source", "effect")
 
 
 class LedgerError(TruecallError):
@@ -95,7 +95,7 @@ class Event:
     id: int = 0
 
 
-class Kept(Event):
+class StoredEvent(Event):
     """An event as it was read: `data` is decoded when it is asked for, since most of a session's is not."""
 
     def __init__(self, row: Sequence[Any]) -> None:
@@ -122,19 +122,19 @@ class Ledger:
     def __init__(self, state: str, create: bool = True) -> None:
         self.path = os.path.join(state, FILE)
         try:
-            self.sqlite = driver()
+            self.sqlite = load_driver()
         except ImportError:
             raise LedgerError("this Python has no SQLite", do="use one that has, for TRUECALL_PYTHON") from None
         try:
-            self.found(create)
+            self.ensure_file(create)
             self.open()
         except self.sqlite.Error as error:
-            raise self.trouble(error) from None
+            raise self.make_error(error) from None
         except OSError as error:
             do = "see that its folder is yours to write in"
             raise LedgerError(f"the ledger cannot be opened: {error.strerror}", self.path, do) from None
 
-    def found(self, create: bool) -> None:
+    def ensure_file(self, create: bool) -> None:
         """Sees to it that there is a file, and that it is ours alone. A file that is there is not opened for that:
         closing it would take away the locks of every other connection in this process."""
         try:
@@ -156,27 +156,27 @@ class Ledger:
             os.chmod(self.path, 0o600)
 
     def open(self) -> None:
-        self.db = self.sqlite.connect(self.path, timeout=PATIENCE, isolation_level=None)
-        version = self.version()
+        self.db = self.sqlite.connect(self.path, timeout=LOCK_TIMEOUT, isolation_level=None)
+        version = self.read_version()
         if version == 0:
             self.db.execute("PRAGMA auto_vacuum=INCREMENTAL")
-            self.log_ahead()
+            self.enable_wal()
         self.db.execute("PRAGMA synchronous=NORMAL")
         self.db.execute("PRAGMA wal_autocheckpoint=0")
         if version < len(MIGRATIONS):
-            self.changed(self.migrate)
-            version = self.version()
+            self.change(self.migrate)
+            version = self.read_version()
         if version > len(MIGRATIONS):
             raise LedgerError("the ledger was written by a newer truecall", self.path, "update truecall")
 
-    def version(self) -> int:
+    def read_version(self) -> int:
         return int(self.db.execute("PRAGMA user_version").fetchone()[0])
 
-    def log_ahead(self) -> None:
+    def enable_wal(self) -> None:
         """Turns WAL on. SQLite does not wait for a lock here, so that is done by hand where many begin at once."""
         import time
 
-        ends = time.monotonic() + PATIENCE
+        ends = time.monotonic() + LOCK_TIMEOUT
         while True:
             try:
                 self.db.execute("PRAGMA journal_mode=WAL").fetchone()
@@ -188,14 +188,14 @@ class Ledger:
 
     def migrate(self) -> None:
         """Brings the file to this version; whoever comes second finds it done."""
-        for number in range(self.version(), len(MIGRATIONS)):
+        for number in range(self.read_version(), len(MIGRATIONS)):
             for statement in MIGRATIONS[number].split(";"):
                 if statement.strip():
                     self.db.execute(statement)
             self.db.execute(f"PRAGMA user_version={number + 1}")
         self.db.execute("INSERT OR IGNORE INTO keys VALUES ('identity', ?)", (os.urandom(32),))
 
-    def trouble(self, error: Exception) -> LedgerError:
+    def make_error(self, error: Exception) -> LedgerError:
         text = str(error)
         if "locked" in text or "busy" in text:
             return LedgerError("the ledger is locked by another process", self.path, "try again")
@@ -206,15 +206,15 @@ class Ledger:
             return LedgerError(f"the ledger is damaged: {text[:200]}", self.path, do)
         return LedgerError(f"the ledger cannot be used: {text[:200]}", self.path, "look at the disk and the folder")
 
-    def changed(self, work: Callable[[], Any]) -> Any:
+    def change(self, work: Callable[[], Any]) -> Any:
         """What `work` returns, done in one transaction: kept whole when this returns, undone on any error."""
         try:
             self.db.execute("BEGIN IMMEDIATE")
-            found = work()
+            result = work()
             self.db.execute("COMMIT")
-            return found
+            return result
         except self.sqlite.Error as error:
-            raise self.trouble(error) from None
+            raise self.make_error(error) from None
         finally:
             if self.db.in_transaction:  # SQLite ends some of them itself
                 self.query("ROLLBACK")
@@ -223,115 +223,117 @@ class Ledger:
         try:
             return list(self.db.execute(sql, tuple(values)))
         except self.sqlite.Error as error:
-            raise self.trouble(error) from None
+            raise self.make_error(error) from None
 
-    def key(self) -> bytes:
+    def read_key(self) -> bytes:
         """The secret with which identities are made: without it nobody can guess arguments from them."""
         rows = self.query("SELECT value FROM keys WHERE name = 'identity'")
         if not rows:
-            raise self.trouble(ValueError("no such key; the database is malformed"))
+            raise self.make_error(ValueError("no such key; the database is malformed"))
         return bytes(rows[0][0])
 
     def add(self, *events: Event) -> list[bool]:
         """Writes events in one transaction; for each, whether it is new. When this returns they are kept."""
-        found: list[bool] = self.changed(lambda: self.insert(events))
+        new: list[bool] = self.change(lambda: self.insert(events))
         self.copy_log()
-        return found
+        return new
 
     def insert(self, events: Sequence[Event]) -> list[bool]:
         """The same inside of a transaction (`changed`)."""
-        return [self.db.execute(INSERT, as_row(each)).rowcount == 1 for each in events]
+        return [self.db.execute(INSERT, make_row(event)).rowcount == 1 for event in events]
 
     def add_first(self, event: Event, *kinds: str) -> Event:
         """Writes an event unless its call has one of these kinds already; the one that stands then."""
         def work() -> Event:
-            there = [each for each in self.of(event.session, event.call) if each.event in kinds]
-            return there[0] if there else (self.db.execute(INSERT, as_row(event)), event)[1]
+            there = [event for event in self.of(event.session, event.call) if event.event in kinds]
+            return there[0] if there else (self.db.execute(INSERT, make_row(event)), event)[1]
 
-        return self.changed(work)  # type: ignore[no-any-return]
+        return self.change(work)  # type: ignore[no-any-return]
 
     def copy_log(self) -> None:
         """Copies a long log into the file. What is in it is kept already, so whatever is in the way is no trouble:
         the next one does it."""
         try:
-            if os.stat(f"{self.path}-wal").st_size < LOG:
+            if os.stat(f"{self.path}-wal").st_size < MAX_LOG:
                 return
             self.db.execute("PRAGMA busy_timeout=2")
             try:
                 self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
-                self.db.execute(f"PRAGMA busy_timeout={int(PATIENCE * 1000)}")
+                self.db.execute(f"PRAGMA busy_timeout={int(LOCK_TIMEOUT * 1000)}")
         except (OSError, self.sqlite.Error):
             return
 
-    def session(self, session: str, last: int = RECENT) -> list[Event]:
+    def session(self, session: str, last: int = RECENT_EVENTS) -> list[Event]:
         """The events of a session, at most the `last` ones, in the order in which they were written."""
-        rows = self.query(f"{SELECT} session = ? ORDER BY id DESC LIMIT ?", (column(session), last))
-        return [Kept(row) for row in reversed(rows)]
+        rows = self.query(f"{SELECT} session = ? ORDER BY id DESC LIMIT ?", (fit_column(session), last))
+        return [StoredEvent(row) for row in reversed(rows)]
 
     def refuted(self, session: str, before: int, last: int = 50) -> list[Event]:
         """What was refuted or refused in a session before the event with this id: what counts against a session
         however long ago it was."""
         rows = self.query(
             f"{SELECT} session = ? AND (event = 'refused' OR state = 'refuted') AND id < ? ORDER BY id DESC LIMIT ?",
-            (column(session), before, last),
+            (fit_column(session), before, last),
         )
-        return [Kept(row) for row in reversed(rows)]
+        return [StoredEvent(row) for row in reversed(rows)]
 
     def stops(self, session: str, last: int = 400) -> list[Event]:
         """The last stops of a session, however long ago they were: found by their names (stopping.remember), with the
         index that keeps events unique."""
         rows = self.query(
             f"{SELECT} session = ? AND call >= 'stop ' AND call < 'stop!' AND event = ? ORDER BY call DESC LIMIT ?",
-            (column(session), STOP, last),
+            (fit_column(session), STOP, last),
         )
-        return sorted((Kept(row) for row in rows), key=lambda each: each.id)
+        return sorted((StoredEvent(row) for row in rows), key=lambda each: each.id)
 
     def of(self, session: str, call: str) -> list[Event]:
         """All events of one call, in the order in which they were written."""
-        rows = self.query(f"{SELECT} session = ? AND call = ? ORDER BY id", (column(session), column(call)))
-        return [Kept(row) for row in rows]
+        rows = self.query(f"{SELECT} session = ? AND call = ? ORDER BY id", (fit_column(session), fit_column(call)))
+        return [StoredEvent(row) for row in rows]
 
     def find(self, session: str, call: str, kind: str) -> Event | None:
         """One event of a call."""
-        rows = self.query(f"{SELECT} session = ? AND call = ? AND event = ?", (column(session), column(call), kind))
-        return Kept(rows[0]) if rows else None
+        rows = self.query(
+            f"{SELECT} session = ? AND call = ? AND event = ?", (fit_column(session), fit_column(call), kind)
+        )
+        return StoredEvent(rows[0]) if rows else None
 
     def close(self) -> None:
         self.db.close()
 
 
-def as_row(event: Event) -> tuple[Any, ...]:
-    return (column(event.session), column(event.call), column(event.event), event.at, column(event.harness),
-            column(event.turn), column(event.agent), column(event.tool), column(event.identity), column(event.state),
-            kept(event.data))  # fmt: skip
+def make_row(event: Event) -> tuple[Any, ...]:
+    texts = (event.harness, event.turn, event.agent, event.tool, event.identity, event.state)
+    first = map(fit_column, (event.session, event.call, event.event))
+    return (*first, event.at, *map(fit_column, texts), encode_data(event.data))
 
 
-def column(text: str) -> str:
+def fit_column(text: str) -> str:
     """A text as a column keeps it: what has no UTF-8 form replaced, a long one told apart by its digest."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_COLUMN:
         from truecall_py.core.hashing import sha256
 
-        return f"{column(text[:180])}~{sha256(text.encode('utf-8', 'replace'))}"
+        return f"{fit_column(text[:180])}~{sha256(text.encode('utf-8', 'replace'))}"
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def kept(data: dict[str, Any]) -> str:
+def encode_data(data: dict[str, Any]) -> str:
     """What an event keeps, as JSON: of one that is too large the arguments go first, then all but the bones of its
     verdicts, since attempts are counted by those."""
     text = dumps(data)
-    if len(text) <= LARGEST:
+    if len(text) <= MAX_DATA:
         return text
     less = {name: value for name, value in data.items() if name != "args"}
     less["cut"] = len(text)
-    if len(text := dumps(less)) <= LARGEST:
+    if len(text := dumps(less)) <= MAX_DATA:
         return text
-    told = data.get("verdicts")
+    verdicts = data.get("verdicts")
     bones = [
-        {name: str(each[name])[:100] for name in BONES if name in each}
-        for each in (told if isinstance(told, list) else [])[:20] if isinstance(each, dict)
+        {name: str(each[name])[:100] for name in KEPT_FIELDS if name in each}
+        for each in (verdicts if isinstance(verdicts, list) else [])[:20] if isinstance(each, dict)
     ]  # fmt: skip
     plain = {name: value for name, value in less.items() if isinstance(value, (int, float)) or
-             (isinstance(value, str) and len(value) <= LONGEST)}  # fmt: skip
+             (isinstance(value, str) and len(value) <= MAX_COLUMN)}  # fmt: skip
     text = dumps({**plain, "verdicts": bones})
-    return text if len(text) <= LARGEST else dumps({"cut": less["cut"]})
+    return text if len(text) <= MAX_DATA else dumps({"cut": less["cut"]})

@@ -18,46 +18,46 @@ FOLDER = "missed"
 LETTERS = 24  # of a digest
 
 
-def word(text: str) -> str:
+def make_digest(text: str) -> str:
     return sha256(text.encode("utf-8", "replace"))[:LETTERS]
 
 
-def place(state: str, session: str, agent: str, call: str) -> str:
-    return os.path.join(state, FOLDER, f"{word(session)}-{word(agent)}-{word(call)}")
+def locate_mark(state: str, session: str, agent: str, call: str) -> str:
+    return os.path.join(state, FOLDER, f"{make_digest(session)}-{make_digest(agent)}-{make_digest(call)}")
 
 
-def mark(state: str, session: str, agent: str, call: str) -> None:
+def mark_call(state: str, session: str, agent: str, call: str) -> None:
     """Notes that the ledger did not take down a call."""
     try:
         os.makedirs(os.path.join(state, FOLDER), 0o700, exist_ok=True)
-        path = place(state, session, agent, call)
+        path = locate_mark(state, session, agent, call)
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     except OSError:
         return
 
 
-def taken_back(state: str, session: str, agent: str, call: str) -> None:
+def unmark_call(state: str, session: str, agent: str, call: str) -> None:
     """Forgets that: how the call ended is known, and leaves nothing open."""
-    forget((place(state, session, agent, call),))
+    remove_marks((locate_mark(state, session, agent, call),))
 
 
-def marks(state: str, session: str, agent: str) -> list[str]:
+def list_marks(state: str, session: str, agent: str) -> list[str]:
     """The marks of an agent's calls; for the main one, of all of its session."""
     try:
         names = os.listdir(os.path.join(state, FOLDER))
     except OSError:
         return []
-    mine = f"{word(session)}-{word(agent)}-" if agent else f"{word(session)}-"
-    return [os.path.join(state, FOLDER, each) for each in names if each.startswith(mine)]
+    mine = f"{make_digest(session)}-{make_digest(agent)}-" if agent else f"{make_digest(session)}-"
+    return [os.path.join(state, FOLDER, name) for name in names if name.startswith(mine)]
 
 
-def of(paths: Iterable[str], calls: Iterable[str]) -> bool:
+def has_other(paths: Iterable[str], calls: Iterable[str]) -> bool:
     """Whether any of these marks is of none of these calls, of which the ledger knows how they ended."""
-    known = {word(call) for call in calls}
+    known = {make_digest(call) for call in calls}
     return any(path.rpartition("-")[2] not in known for path in paths)
 
 
-def forget(paths: Iterable[str]) -> None:
+def remove_marks(paths: Iterable[str]) -> None:
     for path in paths:
         try:
             os.unlink(path)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from truecall_py.core.types import Outcome, ToolCall, Verdict
-    from truecall_py.ledger.events import Rest, Trial
+    from truecall_py.ledger.events import Cooldown, Trial
     from truecall_py.policy.orders import Delivery
 
 MAX_CORRECTION_BYTES, MAX_ANSWER_BYTES = 3900, 8900  # bytes of one correction and of one answer
@@ -220,7 +220,7 @@ def build_correction(
     return Correction("\n\n".join(texts), any(group[0].form == orders.REPLACE for group in ranked), over)
 
 
-def render_cooldown(rest: Rest, call: ToolCall) -> str:
+def render_cooldown(rest: Cooldown, call: ToolCall) -> str:
     """Why truecall refuses a call of a paused tool before it runs."""
     name = "the command" if "shell" in call.kinds else quoted(call.tool, 120)
     batches = "1 more batch" if rest.ticks == 1 else f"{rest.ticks} more batches"

@@ -17,14 +17,14 @@ from truecall_py.judging.engine import Moment, classify_claim, make_world
 from truecall_py.judging.polling import worst_state
 from truecall_py.ledger.events import receipt_of
 from truecall_py.ledger.store import ENDED, LedgerError
-from truecall_py.operations.intents import Intent, event_of, intents, settled_by_receipt
-from truecall_py.operations.lookup import applications_of, look_up
-from truecall_py.operations.precedence import weighed
+from truecall_py.operations.intents import Intent, find_intents, make_intent_event, select_with_receipt
+from truecall_py.operations.lookup import list_applications, look_up_earlier
+from truecall_py.operations.precedence import weigh_receipt
 from truecall_py.operations.view import (
     Operation,
-    fold,
-    others,
-    told_of,
+    fold_events,
+    read_events,
+    select_others,
 )
 from truecall_py.world.world import World
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from truecall_py.operations.recover import Left
     from truecall_py.trust.store import Source
 
-PATIENCE = 5.0  # seconds for all look-ups before one call
-UNTOLD = "whether it was begun before cannot be told, since the ledger cannot be used"
+TIME_LIMIT = 5.0  # seconds for all look-ups before one call
+NO_LEDGER = "whether it was begun before cannot be told, since the ledger cannot be used"
 
 
 @record(frozen=True)
@@ -53,7 +53,7 @@ class Refusal:
 # -- before the call -----------------------------------------------------------------------------------------------
 
 
-def begun_before(
+def explain_refusal(
     recorder: Recorder | None, contracts: Sequence[Contract], call: ToolCall, ends: float, folder: str,
     transcript: str | None = None,
 ) -> str:  # fmt: skip
@@ -62,72 +62,81 @@ def begun_before(
     from truecall_py.messages.operations import render_duplicate as words
     from truecall_py.messages.operations import render_unknown_duplicate
 
-    mine = settled_by_receipt(contracts)
+    mine = select_with_receipt(contracts)
     if recorder is not None:
         try:
-            refusal = announced(recorder, mine, call, ends, folder, transcript)
+            refusal = announce_call(recorder, mine, call, ends, folder, transcript)
             return "" if refusal is None else words(refusal.contract, refusal.operation, call)
         except LedgerError as error:
             recorder.trouble = error
-    moment = Moment(min(ends, time.monotonic() + PATIENCE), time.time(), folder)
-    blind = next((each for each in filter(strict, mine)
-                  if applications_of(each, call, make_world(each, call, moment))), None)  # fmt: skip
+    moment = Moment(min(ends, time.monotonic() + TIME_LIMIT), time.time(), folder)
+    blind = next((contract for contract in filter(is_strict, mine)
+                  if list_applications(contract, call, make_world(contract, call, moment))), None)  # fmt: skip
     return "" if blind is None else render_unknown_duplicate(blind, call)
 
 
-def strict(contract: Contract) -> bool:
+def is_strict(contract: Contract) -> bool:
     """Whether a second call of an operation is refused, and not only told of."""
     return bool(contract.plain["mode"] != "observe" and contract.plain["receipt"].get("duplicates") != "report")
 
 
-def announced(
+def announce_call(
     recorder: Recorder, contracts: Sequence[Contract], call: ToolCall, ends: float, folder: str,
     transcript: str | None,
 ) -> Refusal | None:  # fmt: skip
     """Notes what a call means to do; the Refusal where it may not be made. Raises LedgerError."""
-    moment = Moment(min(ends, time.monotonic() + PATIENCE), recorder.at, folder)
-    meant = [each for contract in contracts for each in intents(contract, call, moment, recorder.history.key)]
-    if not meant:
+    moment = Moment(min(ends, time.monotonic() + TIME_LIMIT), recorder.at, folder)
+    intents_ = [
+        intent for contract in contracts for intent in find_intents(contract, call, moment, recorder.history.key)
+    ]
+    if not intents_:
         return None
-    left = orphans_of(recorder, contracts, moment)
-    looked = (refused(recorder, each, call, moment, transcript) for each in meant)
-    orphaned = (Refusal(each.contract, untold) for each in meant
-                if strict(each.contract) and (untold := left.of(each.contract)) is not None)  # fmt: skip
-    refusal = next(filter(None, looked), None) or next(orphaned, None) or noted(recorder, meant, call, folder)
+    orphans = recover_orphans(recorder, contracts, moment)
+    refusals = (check_intent(recorder, intent, call, moment, transcript) for intent in intents_)
+    orphaned = (
+        Refusal(intent.contract, operation)
+        for intent in intents_
+        if is_strict(intent.contract) and (operation := orphans.match_contract(intent.contract)) is not None
+    )
+    refusal = (
+        next(filter(None, refusals), None) or next(orphaned, None) or record_intents(recorder, intents_, call, folder)
+    )
     if refusal is not None:
-        note_refusal(recorder, refusal)
+        record_refusal(recorder, refusal)
     return refusal
 
 
-def orphans_of(recorder: Recorder, contracts: Sequence[Contract], moment: Moment) -> Left:
+def recover_orphans(recorder: Recorder, contracts: Sequence[Contract], moment: Moment) -> Left:
     """What is left of calls that are kept and that the ledger did not know until now. Raises LedgerError."""
-    from truecall_py.operations.recover import taken_in
+    from truecall_py.operations.recover import recover_calls
 
-    return taken_in(recorder.ledger, recorder.history.key, recorder.state, contracts, moment.ends)
+    return recover_calls(recorder.ledger, recorder.history.key, recorder.state, contracts, moment.ends)
 
 
-def refused(
+def check_intent(
     recorder: Recorder, intent: Intent, call: ToolCall, moment: Moment, transcript: str | None
 ) -> Refusal | None:
     """The Refusal of one operation, after its source was asked about what is open; None where the call may be made.
     Raises LedgerError."""
-    found = in_the_way(recorder, intent, call)
-    if found is None or found.operation.state not in UNRESOLVED:
-        return found
-    free_those_never_made(recorder, found.operation, moment, transcript)
-    look_up(recorder, intent.contract, found.operation, call, moment)
-    return in_the_way(recorder, intent, call)
+    refusal = find_refusal(recorder, intent, call)
+    if refusal is None or refusal.operation.state not in UNRESOLVED:
+        return refusal
+    drop_never_made(recorder, refusal.operation, moment, transcript)
+    look_up_earlier(recorder, intent.contract, refusal.operation, call, moment)
+    return find_refusal(recorder, intent, call)
 
 
-def in_the_way(recorder: Recorder, intent: Intent, call: ToolCall) -> Refusal | None:
+def find_refusal(recorder: Recorder, intent: Intent, call: ToolCall) -> Refusal | None:
     """The Refusal of one operation by what the ledger holds now. Raises LedgerError."""
     if intent.contract.plain["mode"] == "observe":
         return None
-    earlier = fold(intent.identity, others(told_of(recorder.ledger, intent.identity), call, recorder.at))
-    return None if earlier is None or allowed(intent, earlier) else Refusal(intent.contract, earlier)
+    earlier = fold_events(
+        intent.identity, select_others(read_events(recorder.ledger, intent.identity), call, recorder.at)
+    )
+    return None if earlier is None or is_allowed(intent, earlier) else Refusal(intent.contract, earlier)
 
 
-def allowed(intent: Intent, earlier: Operation) -> bool:
+def is_allowed(intent: Intent, earlier: Operation) -> bool:
     """Whether a call may be made beside what there was: what was rejected, a retry with the same key, or what the
     contract only wants to hear of."""
     if earlier.state == REFUTED or intent.key in earlier.keys:
@@ -136,44 +145,53 @@ def allowed(intent: Intent, earlier: Operation) -> bool:
     return done and intent.contract.plain["receipt"].get("duplicates") == "report"
 
 
-def free_those_never_made(
+def drop_never_made(
     recorder: Recorder, earlier: Operation, moment: Moment, transcript: str | None
 ) -> None:
     """Notes which earlier calls were never made, by the client's own words in its transcript: a person said no.
     Raises LedgerError."""
     from truecall_py.clients.call_outcomes import fates
-    from truecall_py.operations.precedence import drop
+    from truecall_py.operations.precedence import drop_intents
 
-    endless = [each for each in earlier.attempts if recorder.ledger.find(each.session, each.call, ENDED) is None]
-    told = fates(recorder.call.harness, transcript, [each.call for each in endless], World(ends=moment.ends))
-    drop(recorder.ledger, [each for each in endless if each.call in told and told[each.call].never], "transcript")
+    endless = [
+        attempt for attempt in earlier.attempts if recorder.ledger.find(attempt.session, attempt.call, ENDED) is None
+    ]
+    outcomes = fates(recorder.call.harness, transcript, [event.call for event in endless], World(ends=moment.ends))
+    drop_intents(
+        recorder.ledger,
+        [event for event in endless if event.call in outcomes and outcomes[event.call].never],
+        "transcript",
+    )
 
 
-def noted(recorder: Recorder, meant: Sequence[Intent], call: ToolCall, folder: str) -> Refusal | None:
+def record_intents(recorder: Recorder, meant: Sequence[Intent], call: ToolCall, folder: str) -> Refusal | None:
     """Writes the intents down, all or none: what is in their way is looked at in the same transaction, so that of
     two that begin in one moment the second is refused. The call is kept first: whoever is killed in between leaves no
     intent that nobody can look up. Raises LedgerError."""
-    events = [event_of(each, call, folder, recorder.at, recorder.history.key, recorder.private) for each in meant]
+    events = [
+        make_intent_event(intent, call, folder, recorder.at, recorder.history.key, recorder.private)
+        for intent in meant
+    ]
 
     def write() -> Refusal | None:
-        refusal = next(filter(None, (in_the_way(recorder, each, call) for each in meant)), None)
+        refusal = next(filter(None, (find_refusal(recorder, intent, call) for intent in meant)), None)
         if refusal is None:
-            hold(recorder, call, folder)
+            keep_call(recorder, call, folder)
             recorder.ledger.insert(events)
         return refusal
 
-    return recorder.ledger.changed(write)  # type: ignore[no-any-return]
+    return recorder.ledger.change(write)  # type: ignore[no-any-return]
 
 
-def hold(recorder: Recorder, call: ToolCall, folder: str) -> None:
+def keep_call(recorder: Recorder, call: ToolCall, folder: str) -> None:
     """Keeps a call until its source has settled it, with the folder whose contracts counted for it."""
     if not recorder.private:
-        from truecall_py.ledger.pending_calls import OPERATIONS, keep
+        from truecall_py.ledger.pending_calls import OPERATIONS, keep_call
 
-        keep(recorder.state, call, recorder.at, recorder.history.identity(call), OPERATIONS, folder)
+        keep_call(recorder.state, call, recorder.at, recorder.history.identity(call), OPERATIONS, folder)
 
 
-def note_refusal(recorder: Recorder, refusal: Refusal) -> None:
+def record_refusal(recorder: Recorder, refusal: Refusal) -> None:
     """Writes down that a call was not let through. Raises LedgerError."""
     from truecall_py.ledger.store import REFUSED
 
@@ -187,82 +205,86 @@ def note_refusal(recorder: Recorder, refusal: Refusal) -> None:
 # -- after the call ------------------------------------------------------------------------------------------------
 
 
-def recalled(recorder: Recorder | None, contracts: Sequence[Contract], call: ToolCall, made: Sequence[Verdict],
-             folder: str) -> list[Verdict]:  # fmt: skip
+def apply_history(
+    recorder: Recorder | None, contracts: Sequence[Contract], call: ToolCall, verdicts: Sequence[Verdict], folder: str
+) -> list[Verdict]:  # fmt: skip
     """The verdicts, as they are when what was known of the operations is taken into account; what is learnt is
     written down. Where the ledger takes nothing they stay as the source alone makes them."""
     if recorder is None:
-        return [forgotten(each) for each in made]
-    by_id, mine = {(each.id, each.source): each for each in contracts}, settled_by_receipt(contracts)
+        return [mark_unknown_history(verdict) for verdict in verdicts]
+    by_id, mine = {(contract.id, contract.source): contract for contract in contracts}, select_with_receipt(contracts)
     try:
-        orphans_of(recorder, mine, Moment(time.monotonic() + PATIENCE, recorder.at, folder))
+        recover_orphans(recorder, mine, Moment(time.monotonic() + TIME_LIMIT, recorder.at, folder))
         for contract in mine:
-            late(recorder, contract, call, folder)
-        return [reweighed(recorder, by_id.get((each.contract, each.source)), call, each) for each in made]
+            record_late_intent(recorder, contract, call, folder)
+        return [
+            reconcile_verdict(recorder, by_id.get((verdict.contract, verdict.source)), call, verdict)
+            for verdict in verdicts
+        ]
     except LedgerError as error:
         recorder.trouble = error
-        return [forgotten(each) for each in made]
+        return [mark_unknown_history(verdict) for verdict in verdicts]
 
 
-def again(
-    state: str, contracts: Sequence[Contract], call: ToolCall, made: Sequence[Verdict], folder: str
+def rejudge_with_history(
+    state: str, contracts: Sequence[Contract], call: ToolCall, verdicts: Sequence[Verdict], folder: str
 ) -> list[Verdict]:
     """The same for a call that is judged once more. Raises LedgerError."""
     from truecall_py.judging.recorder import Recorder
 
-    private = any(each.plain.get("store") == "none" for each in contracts)
-    return recalled(Recorder(state, call, {}, private, named=True), contracts, call, made, folder)
+    private = any(contract.plain.get("store") == "none" for contract in contracts)
+    return apply_history(Recorder(state, call, {}, private, named=True), contracts, call, verdicts, folder)
 
 
-def forgotten(verdict: Verdict) -> Verdict:
+def mark_unknown_history(verdict: Verdict) -> Verdict:
     """A verdict that says that nobody could look at what was there before."""
     outcomes = tuple(
-        Outcome(**{**each.__dict__, "found": f"{each.found}; {UNTOLD}"}) if each.receipt is not None else each
-        for each in verdict.outcomes
+        Outcome(**{**outcome.__dict__, "found": f"{outcome.found}; {NO_LEDGER}"}) if outcome.receipt else outcome
+        for outcome in verdict.outcomes
     )  # fmt: skip
     return Verdict(**{**verdict.__dict__, "outcomes": outcomes})
 
 
-def late(recorder: Recorder, contract: Contract, call: ToolCall, folder: str) -> None:
+def record_late_intent(recorder: Recorder, contract: Contract, call: ToolCall, folder: str) -> None:
     """Notes what a call meant to do where no hook was asked before it. Raises LedgerError."""
-    moment = Moment(time.monotonic() + PATIENCE, recorder.at, folder)
-    for each in intents(contract, call, moment, recorder.history.key, before=False):
-        events = told_of(recorder.ledger, each.identity)
-        if len(others(events, call, recorder.at)) == len(events):
-            hold(recorder, call, folder)
+    moment = Moment(time.monotonic() + TIME_LIMIT, recorder.at, folder)
+    for intent in find_intents(contract, call, moment, recorder.history.key, before=False):
+        events = read_events(recorder.ledger, intent.identity)
+        if len(select_others(events, call, recorder.at)) == len(events):
+            keep_call(recorder, call, folder)
             key, private = recorder.history.key, recorder.private
-            recorder.ledger.add(event_of(each, call, folder, recorder.at, key, private, late=True))
+            recorder.ledger.add(make_intent_event(intent, call, folder, recorder.at, key, private, late=True))
 
 
-def reweighed(recorder: Recorder, contract: Contract | None, call: ToolCall, verdict: Verdict) -> Verdict:
+def reconcile_verdict(recorder: Recorder, contract: Contract | None, call: ToolCall, verdict: Verdict) -> Verdict:
     """One verdict, with its receipt weighed against the ledger. Raises LedgerError."""
     receipt = receipt_of(verdict)
     if contract is None or receipt is None or receipt["match"] is None:
         return verdict
     outcomes = tuple(
-        weighed(recorder.ledger, recorder.history.key, contract, call, each, recorder.at, "call")
-        if each.receipt is not None else each
-        for each in verdict.outcomes
+        weigh_receipt(recorder.ledger, recorder.history.key, contract, call, outcome, recorder.at, "call")
+        if outcome.receipt is not None else outcome
+        for outcome in verdict.outcomes
     )  # fmt: skip
     state = worst_state(outcomes)
-    said = reported(call, make_world(contract, call, Moment(time.monotonic() + PATIENCE, recorder.at)))
-    causes = [each.cause for each in outcomes if each.state == UNVERIFIED]
+    said = reported(call, make_world(contract, call, Moment(time.monotonic() + TIME_LIMIT, recorder.at)))
+    causes = [outcome.cause for outcome in outcomes if outcome.state == UNVERIFIED]
     cause = next((name for name in causes if name in ("tool", "world")), causes[0] if causes else "")
     return Verdict(**{**verdict.__dict__, "outcomes": outcomes, "state": state, "cause": cause,
                       "outcome": classify_claim(state, said, outcomes)})  # fmt: skip
 
 
-def with_progress(correction: Correction, recorder: Recorder, found: Sequence[Source], call: ToolCall) -> Correction:
+def add_progress(correction: Correction, recorder: Recorder, sources: Sequence[Source], call: ToolCall) -> Correction:
     """The correction of a step that did not land, with how far the whole has come, which is written down as well."""
     from truecall_py.messages.operations import append_progress as words
-    from truecall_py.operations.steps import STEPS, of_call
+    from truecall_py.operations.steps import STEPS, list_for_call
 
     try:
         recorder.history.loaded = None  # this call has ended since they were read
-        told = of_call(found, recorder.ledger, recorder.history.events, call.call_id)
-        if told:
-            recorder.ledger.add(*(recorder.make_event(STEPS + name, "", {"found": said}) for name, said in told))
+        progress = list_for_call(sources, recorder.ledger, recorder.history.events, call.call_id)
+        if progress:
+            recorder.ledger.add(*(recorder.make_event(STEPS + name, "", {"found": said}) for name, said in progress))
     except LedgerError as error:
         recorder.trouble = error
         return correction
-    return words(correction, [said for _, said in told])
+    return words(correction, [said for _, said in progress])

@@ -9,9 +9,9 @@ from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.judging.engine import enter_application, find_applications, make_world
 from truecall_py.judging.receipt import resolve_match
-from truecall_py.ledger.events import phrase, turn_of
+from truecall_py.ledger.events import name_turn, shorten_phrase
 from truecall_py.ledger.store import Event
-from truecall_py.operations.view import INTENT, digest, identity, instance, name_of
+from truecall_py.operations.view import INTENT, make_digest, make_identity, make_instance, name_call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ class Intent:
     name: str
 
 
-def settled_by_receipt(contracts: Sequence[Contract]) -> list[Contract]:
-    return [each for each in contracts if "receipt" in each.plain]
+def select_with_receipt(contracts: Sequence[Contract]) -> list[Contract]:
+    return [contract for contract in contracts if "receipt" in contract.plain]
 
 
-def intents(
+def find_intents(
     contract: Contract, call: ToolCall, moment: Moment, key: bytes, before: bool = True,
     unsure: list[str] | None = None,
 ) -> list[Intent]:  # fmt: skip
@@ -52,30 +52,32 @@ def intents(
     except Unverified as error:
         unsure.append(error.why)
         return []
-    found = []
-    for number, each in enumerate(applying if not isinstance(applying, str) else ()):
-        facts = Facts(call, enter_application(world, each), each.file, each.match)
+    intents = []
+    for number, application in enumerate(applying if not isinstance(applying, str) else ()):
+        facts = Facts(call, enter_application(world, application), application.file, application.match)
         try:
             match = resolve_match(contract.plain["receipt"]["match"], facts)
         except Unverified as error:
             unsure.append(error.why)
             continue
         name = f"{INTENT}{contract.id}{f' {number}' if number else ''}"
-        found.append(Intent(contract, match, identity(contract, match, key), key_of(contract, facts, key), name))
-    return found
+        intents.append(
+            Intent(contract, match, make_identity(contract, match, key), make_key(contract, facts, key), name)
+        )
+    return intents
 
 
-def key_of(contract: Contract, facts: Facts, key: bytes) -> str:
+def make_key(contract: Contract, facts: Facts, key: bytes) -> str:
     """The digest of the idempotency key that the call carries; "" where it carries none."""
     given = contract.plain.get("key")
     try:
         text = resolve_text(given, facts, "text") if given else ""
     except Unverified:
         return ""
-    return digest(key, "key", text) if text else ""
+    return make_digest(key, "key", text) if text else ""
 
 
-def event_of(
+def make_intent_event(
     intent: Intent, call: ToolCall, folder: str, at: float, key: bytes, private: bool = False, late: bool = False
 ) -> Event:  # fmt: skip
     contract = intent.contract
@@ -85,12 +87,12 @@ def event_of(
         "key": intent.key, "owner": receipt.get("owner", ""),
     }  # fmt: skip
     if not private:
-        data["match"] = {path[:80]: phrase(str(value)) for path, value in intent.match.items()}
-    if told := instance(intent.match, key):
-        data["instance"] = told
+        data["match"] = {path[:80]: shorten_phrase(str(value)) for path, value in intent.match.items()}
+    if number := make_instance(intent.match, key):
+        data["instance"] = number
     if receipt.get("review") is not None:
         data["review"] = at + float(receipt["review"])
     data |= {"late": True} if late else {}
     data |= {"observe": True} if contract.plain["mode"] == "observe" else {}
-    return Event(call.session, name_of(call, at), intent.name, at, call.harness,
-                 turn_of(call), call.agent, call.tool, intent.identity, "", data)  # fmt: skip
+    return Event(call.session, name_call(call, at), intent.name, at, call.harness,
+                 name_turn(call), call.agent, call.tool, intent.identity, "", data)  # fmt: skip

@@ -7,7 +7,7 @@ from truecall_py.contracts.facts import Facts
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import UNVERIFIED, Outcome, ToolCall
 from truecall_py.judging.engine import Moment, enter_application, find_applications, make_world
-from truecall_py.operations.precedence import weighed
+from truecall_py.operations.precedence import weigh_receipt
 from truecall_py.operations.view import Operation
 
 TYPE_CHECKING = False
@@ -21,26 +21,28 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 
-def look_up(recorder: Recorder, contract: Contract, earlier: Operation, call: ToolCall, moment: Moment) -> None:
+def look_up_earlier(
+    recorder: Recorder, contract: Contract, earlier: Operation, call: ToolCall, moment: Moment
+) -> None:
     """Asks the source once what became of an earlier call, and notes what it says. Raises LedgerError."""
-    from truecall_py.ledger.pending_calls import OPERATIONS, find
+    from truecall_py.ledger.pending_calls import OPERATIONS, find_call
 
-    kept = find(recorder.state, earlier.last.session, earlier.last.call, OPERATIONS)
-    asked = kept.guarded() if kept is not None else ToolCall(**{**call.__dict__, "session": earlier.last.session,
+    kept = find_call(recorder.state, earlier.last.session, earlier.last.call, OPERATIONS)
+    sought = kept.guarded() if kept is not None else ToolCall(**{**call.__dict__, "session": earlier.last.session,
                                                            "call_id": earlier.last.call})  # fmt: skip
-    look(recorder.ledger, recorder.history.key, contract, asked, moment, "call " + call.call_id)
+    look_up_call(recorder.ledger, recorder.history.key, contract, sought, moment, "call " + call.call_id)
 
 
-def look(ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str) -> str:
+def look_up_call(ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str) -> str:
     """Asks the source of one contract what became of a call, and notes what it says, which is returned. Raises
     LedgerError."""
     said = "its contract does not apply to what was kept of the call"
-    for found in answers(ledger, key, contract, call, moment, by):
-        said = found.found
+    for answer in ask_source(ledger, key, contract, call, moment, by):
+        said = answer.found
     return said
 
 
-def answers(
+def ask_source(
     ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str
 ) -> Iterator[Outcome]:
     """What the source of one contract says of each operation of a call, weighed and noted. Raises LedgerError."""
@@ -51,16 +53,18 @@ def answers(
         yield Outcome(CHECK, UNVERIFIED, "", f"{changed} was changed since the contract was trusted", "contract")
         return
     world = make_world(contract, call, moment)
-    for each in applications_of(contract, call, world):
-        found = judge_receipt(contract, call, Facts(call, enter_application(world, each), each.file, each.match))
-        if found.receipt is not None and found.receipt["match"] is not None:
-            found = weighed(ledger, key, contract, call, found, moment.received, by)
-        yield found
+    for application in list_applications(contract, call, world):
+        answer = judge_receipt(
+            contract, call, Facts(call, enter_application(world, application), application.file, application.match)
+        )
+        if answer.receipt is not None and answer.receipt["match"] is not None:
+            answer = weigh_receipt(ledger, key, contract, call, answer, moment.received, by)
+        yield answer
 
 
-def applications_of(contract: Contract, call: ToolCall, world: World) -> Sequence[Any]:
+def list_applications(contract: Contract, call: ToolCall, world: World) -> Sequence[Any]:
     try:
-        found = find_applications(contract, call, world, before=True)
+        applying = find_applications(contract, call, world, before=True)
     except Unverified:
         return ()
-    return () if isinstance(found, str) else found
+    return () if isinstance(applying, str) else applying

@@ -16,10 +16,10 @@ from truecall_py.core.record import record
 from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, ToolCall
 from truecall_py.judging.engine import Moment
 from truecall_py.ledger import open_calls, pending_calls
-from truecall_py.ledger.events import PENDING, worst
-from truecall_py.ledger.store import ENDED, REQUESTED, SELECT, SETTLED, Event, Kept, LedgerError
+from truecall_py.ledger.events import PENDING, worst_state
+from truecall_py.ledger.store import ENDED, REQUESTED, SELECT, SETTLED, Event, LedgerError, StoredEvent
 from truecall_py.operations import lookup, precedence, settle, view
-from truecall_py.operations.steps import of_call
+from truecall_py.operations.steps import list_for_call
 from truecall_py.trust import store
 
 TYPE_CHECKING = False
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from truecall_py.operations.view import Operation
     from truecall_py.trust.store import Source
 
-FEW = 50  # look-ups in one round
-LOOK = 10.0  # seconds that one of them may take
+MAX_LOOKUPS = 50  # look-ups in one round
+LOOKUP_TIME = 10.0  # seconds that one of them may take
 PAUSES = (0.0, 30.0, 60.0, 120.0, 300.0, 900.0)  # seconds between two looks at the same, in the order of its looks
 UNKNOWN, GIVEN_UP = "unknown", "given up"
-HELD = (PENDING, VERIFIED, DUPLICATE)  # what a person cannot take for never made
-UNSETTLED = (
+NOT_DROPPABLE = (PENDING, VERIFIED, DUPLICATE)  # what a person cannot take for never made
+UNSETTLED_SQL = (
     f"{SELECT} event = 'ended' AND state IN ('{PENDING}', '{UNVERIFIED}') AND NOT EXISTS "  # noqa: S608 - our own words
     "(SELECT 1 FROM events AS later "
     f"WHERE later.session = events.session AND later.call = events.call AND later.event = '{SETTLED}') ORDER BY id"
@@ -88,220 +88,230 @@ class Result:
         return self.state in (UNKNOWN, PENDING, UNVERIFIED)
 
 
-def work(ledger: Ledger) -> list[Item]:
+def list_unresolved(ledger: Ledger) -> list[Item]:
     """Everything that stands open, the oldest first. Raises LedgerError."""
-    found = []
-    for each in view.every(ledger):
-        if each.state in UNRESOLVED:
-            last = each.last
-            said = str(each.receipt["found"]) if each.receipt else ""
+    items = []
+    for operation in view.read_operations(ledger):
+        if operation.state in UNRESOLVED:
+            last = operation.last
+            said = str(operation.receipt["found"]) if operation.receipt else ""
             ended = ledger.find(last.session, last.call, ENDED)
-            found.append(Item(each.identity, last.session, last.call, last.tool, each.contract, each.state,
-                              each.since, each, ended, said))  # fmt: skip
-    known = {(each.session, each.call) for each in found}
-    for event in map(Kept, ledger.query(UNSETTLED)):
-        told = [row for row in event.data.get("verdicts", ()) if not row.get("operation") and open_calls.opened(row)]
-        if told and (event.session, event.call) not in known:
-            found.append(Item(f"{event.session} {event.call}", event.session, event.call, event.tool,
-                              ", ".join(str(row.get("contract", "")) for row in told), event.state, event.at, None,
-                              event, str(told[0].get("found", ""))))  # fmt: skip
-    return sorted(found, key=lambda each: each.since)
+            items.append(Item(operation.identity, last.session, last.call, last.tool, operation.contract,
+                              operation.state, operation.since, operation, ended, said))  # fmt: skip
+    known = {(item.session, item.call) for item in items}
+    for event in map(StoredEvent, ledger.query(UNSETTLED_SQL)):
+        rows = [
+            row
+            for row in event.data.get("verdicts", ())
+            if not row.get("operation") and open_calls.find_open_state(row)
+        ]
+        if rows and (event.session, event.call) not in known:
+            items.append(Item(f"{event.session} {event.call}", event.session, event.call, event.tool,
+                              ", ".join(str(row.get("contract", "")) for row in rows), event.state, event.at, None,
+                              event, str(rows[0].get("found", ""))))  # fmt: skip
+    return sorted(items, key=lambda item: item.since)
 
 
-def looked(item: Item, state: str) -> float:
+def read_last_lookup(item: Item, state: str) -> float:
     """When it was looked at last, in seconds since the epoch; 0 where nobody can look any more."""
     try:
-        return os.stat(place(item, state)).st_mtime
+        return os.stat(locate_call(item, state)).st_mtime
     except OSError:
         return 0.0
 
 
-def place(item: Item, state: str) -> str:
+def locate_call(item: Item, state: str) -> str:
     """Where the call is kept until the thing is settled."""
     root = pending_calls.FOLDER if item.operation is None else pending_calls.OPERATIONS
-    return pending_calls.place(state, item.session, item.call, root)
+    return pending_calls.locate_call(state, item.session, item.call, root)
 
 
-def rounds(ledger: Ledger, state: str, items: Sequence[Item]) -> Iterator[Result]:
+def reconcile(ledger: Ledger, state: str, items: Sequence[Item]) -> Iterator[Result]:
     """Looks at each once, at most FEW, those first that were looked at least lately; the others stay as they were.
     What is learnt is written down one by one. Raises LedgerError."""
-    ordered = sorted(items, key=lambda each: looked(each, state))
-    left = FEW
-    for each in ordered:
-        if not looked(each, state):
-            yield unkept(ledger, each)
+    ordered = sorted(items, key=lambda item: read_last_lookup(item, state))
+    left = MAX_LOOKUPS
+    for item in ordered:
+        if not read_last_lookup(item, state):
+            yield report_unkept(ledger, item)
         elif left <= 0:
-            yield Result(each, each.state, each.found, f"more than {FEW} stand open: it comes in the next round")
+            yield Result(
+                item, item.state, item.found, f"more than {MAX_LOOKUPS} stand open: it comes in the next round"
+            )
         else:
             left -= 1
-            yield look(ledger, state, each)
+            yield reconcile_item(ledger, state, item)
 
 
-def look(ledger: Ledger, state: str, item: Item) -> Result:
+def reconcile_item(ledger: Ledger, state: str, item: Item) -> Result:
     """One look at one thing. Raises LedgerError."""
-    kept = pending_calls.find(state, item.session, item.call)  # with its answer, as long as the turn goes on
+    kept = pending_calls.find_call(state, item.session, item.call)  # with its answer, as long as the turn goes on
     if item.operation is not None and (kept is None or item.ended is None):
-        kept = pending_calls.find(state, item.session, item.call, pending_calls.OPERATIONS)
+        kept = pending_calls.find_call(state, item.session, item.call, pending_calls.OPERATIONS)
     if kept is None:
-        return unkept(ledger, item)
-    touch(place(item, state))
+        return report_unkept(ledger, item)
+    touch_file(locate_call(item, state))
     try:
-        folder = folder_of(ledger, item, kept.call)
-        found = store.sources(folder, state, paths.user_file(), None)
+        folder = find_folder(ledger, item, kept.call)
+        sources = store.sources(folder, state, paths.user_file(), None)
         if item.operation is not None and item.ended is None:
-            made = by_source(ledger, item, kept.guarded(), found, folder)
+            result = reconcile_by_source(ledger, item, kept.guarded(), sources, folder)
         else:
-            made = by_gate(ledger, state, item, kept, found, folder)
-        whole = of_call(found, ledger, ledger.session(item.session, settle.MANY), item.call)
-        return Result(made.item, made.state, made.found, made.why, tuple(words for _, words in whole))
+            result = reconcile_by_gate(ledger, state, item, kept, sources, folder)
+        whole = list_for_call(sources, ledger, ledger.session(item.session, settle.MAX_EVENTS), item.call)
+        return Result(result.item, result.state, result.found, result.why, tuple(words for _, words in whole))
     except LedgerError:
         raise
     except TruecallError as error:
         return Result(item, item.state, item.found, f"its contracts cannot be read: {error.what}")
 
 
-def unkept(ledger: Ledger, item: Item) -> Result:
+def report_unkept(ledger: Ledger, item: Item) -> Result:
     """A thing of which there is no call to look with: another process may have settled it in this moment. Raises
     LedgerError."""
     why = "its call is not kept, so that nobody can look it up"
     if item.operation is not None:
-        return as_it_is(ledger, item, why)
+        return read_current(ledger, item, why)
     if ledger.find(item.session, item.call, SETTLED) is not None:
         return Result(item, VERIFIED, "it was settled in this moment")
     return Result(item, item.state, item.found, why)
 
 
-def touch(path: str) -> None:
+def touch_file(path: str) -> None:
     try:
         os.utime(path)
     except OSError:
         return  # it was settled by another process in this moment
 
 
-def folder_of(ledger: Ledger, item: Item, call: ToolCall) -> str:
+def find_folder(ledger: Ledger, item: Item, call: ToolCall) -> str:
     """The folder whose contracts counted for a call."""
-    told = item.operation.last.data.get("folder") if item.operation else None
+    folder = item.operation.last.data.get("folder") if item.operation else None
     asked = ledger.find(item.session, item.call, REQUESTED)
-    return str(told or (asked.data.get("cwd") if asked else None) or call.cwd or "/")
+    return str(folder or (asked.data.get("cwd") if asked else None) or call.cwd or "/")
 
 
-def by_source(ledger: Ledger, item: Item, call: ToolCall, found: Sequence[Source], folder: str) -> Result:
+def reconcile_by_source(ledger: Ledger, item: Item, call: ToolCall, sources: Sequence[Source], folder: str) -> Result:
     """Asks the source of an operation of whose call no end was told: the call may still run, so that nothing is
     written of its end. Raises LedgerError."""
     assert item.operation is not None
     why = f"no trusted contract {item.contract} is about it any more"
-    for contract in receipts_of(found, call, item.contract):
-        moment = Moment(time.monotonic() + LOOK, time.time(), folder)
-        why = lookup.look(ledger, ledger.key(), contract, call, moment, "reconcile")
-    return as_it_is(ledger, item, why)
+    for contract in select_receipt_contracts(sources, call, item.contract):
+        moment = Moment(time.monotonic() + LOOKUP_TIME, time.time(), folder)
+        why = lookup.look_up_call(ledger, ledger.read_key(), contract, call, moment, "reconcile")
+    return read_current(ledger, item, why)
 
 
-def by_gate(
-    ledger: Ledger, state: str, item: Item, kept: pending_calls.Kept, found: Sequence[Source], folder: str
+def reconcile_by_gate(
+    ledger: Ledger, state: str, item: Item, kept: pending_calls.KeptCall, sources: Sequence[Source], folder: str
 ) -> Result:
     """Judges a call again as the gate at the stop does, and writes down what is settled. Raises LedgerError."""
     assert item.ended is not None
     call = kept.call
-    judge = settle.Judge(found, state, folder, time.monotonic() + LOOK)
-    if not store.contracts_naming(found, call):
+    judge = settle.Rejudge(sources, state, folder, time.monotonic() + LOOKUP_TIME)
+    if not store.contracts_naming(sources, call):
         return Result(item, item.state, item.found, f"no trusted contract {item.contract} is about it any more")
-    now = pending_calls.Kept(settle.changed(call, background=False), kept.at)
-    if call.background and any(each.state != VERIFIED for each in judge.judge(now)):
+    now = pending_calls.KeptCall(settle.change_call(call, background=False), kept.at)
+    if call.background and any(verdict.state != VERIFIED for verdict in judge.judge_now(now)):
         return Result(item, item.state, item.found, "it was sent to the background, and may still run")
-    rows = judge.settle(item.ended, now)
+    rows = judge.rejudge_call(item.ended, now)
     if item.operation is not None:
-        return as_it_is(ledger, item, said([row for row in rows if row.get("operation") == item.name] or rows))
+        return read_current(
+            ledger, item, read_evidence([row for row in rows if row.get("operation") == item.name] or rows)
+        )
     left = [row for row in rows if row.get("state") != VERIFIED]
-    return Result(item, worst([str(row["state"]) for row in rows]), said(left or rows), "")
+    return Result(item, worst_state([str(row["state"]) for row in rows]), read_evidence(left or rows), "")
 
 
-def said(rows: Sequence[dict[str, Any]]) -> str:
+def read_evidence(rows: Sequence[dict[str, Any]]) -> str:
     return str(rows[0].get("found", "")) if rows else ""
 
 
-def as_it_is(ledger: Ledger, item: Item, why: str) -> Result:
+def read_current(ledger: Ledger, item: Item, why: str) -> Result:
     """An operation as the ledger knows it now. Raises LedgerError."""
-    now = view.named(ledger, item.name)
+    now = view.read_operation(ledger, item.name)
     if now is None:
         return Result(item, REFUTED, "it was given up", "")
-    found = str(now.receipt["found"]) if now.receipt else ""
-    return Result(item, now.state, found, why if now.state in UNRESOLVED and why != found else "")
+    evidence = str(now.receipt["found"]) if now.receipt else ""
+    return Result(item, now.state, evidence, why if now.state in UNRESOLVED and why != evidence else "")
 
 
-def named(ledger: Ledger, call: str) -> list[Item]:
+def find_by_call(ledger: Ledger, call: str) -> list[Item]:
     """What one call began and stands open, by its id (`SESSION/CALL` where two sessions have it) or the beginning of
     its id. Raises LedgerError, and UsageError where several calls are meant."""
-    opened = [each for each in work(ledger) if each.operation]
-    whole = [each for each in opened if call in (each.call, f"{each.session}/{each.call}")]
-    mine = whole or [each for each in opened if each.call.startswith(call)]
-    names = sorted({f"{each.session}/{each.call}" for each in mine})
+    opened = [each for each in list_unresolved(ledger) if each.operation]
+    whole = [item for item in opened if call in (item.call, f"{item.session}/{item.call}")]
+    mine = whole or [item for item in opened if item.call.startswith(call)]
+    names = sorted({f"{item.session}/{item.call}" for item in mine})
     if len(names) > 1:
         raise UsageError(f"{call[:80]!r} names {len(names)} calls: {', '.join(names[:4])}", do="name one of them")
     return mine
 
 
-def given_up(ledger: Ledger, state: str, item: Item) -> Result:
+def give_up(ledger: Ledger, state: str, item: Item) -> Result:
     """Notes that a person gives an operation up, unless its source says now that it is accepted or done: then nobody
     can take it for never made. `why` is what the source said else, or why it cannot be asked. Raises LedgerError."""
     assert item.operation is not None
     try:
-        found, why = asked(ledger, state, item)
+        outcome, why = ask_source(ledger, state, item)
     except LedgerError:
         raise
     except TruecallError as error:
-        found, why = None, f"its contracts cannot be read: {error.what}"
-    said = "" if found is None or found.receipt is None else str(found.receipt["state"])
-    if found is not None and said in HELD:
-        return Result(item, said, found.found)
+        outcome, why = None, f"its contracts cannot be read: {error.what}"
+    said = "" if outcome is None or outcome.receipt is None else str(outcome.receipt["state"])
+    if outcome is not None and said in NOT_DROPPABLE:
+        return Result(item, said, outcome.found)
     if said != REFUTED:  # else it is free already, and its rejection must be known to the next attempt
-        held = dropped(ledger, item)
+        held = drop_operation(ledger, item)
         if held is not None:
             return Result(item, held.state, str(held.receipt["found"]) if held.receipt else "")
-    return Result(item, GIVEN_UP, "", found.found if found is not None else why)
+    return Result(item, GIVEN_UP, "", outcome.found if outcome is not None else why)
 
 
-def dropped(ledger: Ledger, item: Item) -> Operation | None:
+def drop_operation(ledger: Ledger, item: Item) -> Operation | None:
     """Gives an operation up, unless it was heard since it was looked at that it is accepted or done, by another
     process: the operation as it is then. Raises LedgerError."""
     assert item.operation is not None
     before, attempts = item.operation.state, item.operation.attempts
 
     def write() -> Operation | None:
-        now = view.named(ledger, item.name)
-        if now is not None and now.state in HELD and now.state != before:
+        now = view.read_operation(ledger, item.name)
+        if now is not None and now.state in NOT_DROPPABLE and now.state != before:
             return now
-        ledger.insert(precedence.dropped(attempts, "person"))
+        ledger.insert(precedence.make_dropped_events(attempts, "person"))
         return None
 
-    held: Operation | None = ledger.changed(write)
+    held: Operation | None = ledger.change(write)
     if held is None:
-        precedence.release(ledger, attempts)
+        precedence.release_calls(ledger, attempts)
     return held
 
 
-def asked(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, str]:
+def ask_source(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, str]:
     """What the source of an operation says of it now, and "", or None and why it cannot be asked. Raises LedgerError,
     and TruecallError for contracts that cannot be read."""
     assert item.operation is not None
-    every = [
-        pending_calls.find(state, each.session, each.call, pending_calls.OPERATIONS)
-        for each in item.operation.attempts
+    kept_calls = [
+        pending_calls.find_call(state, attempt.session, attempt.call, pending_calls.OPERATIONS)
+        for attempt in item.operation.attempts
     ]
-    kept = next((each for each in reversed(every) if each is not None), None)
+    kept = next((operation for operation in reversed(kept_calls) if operation is not None), None)
     if kept is None:
         return None, "its call is not kept, so that nobody can look it up"
-    call, folder = kept.guarded(), folder_of(ledger, item, kept.call)
-    found = store.sources(folder, state, paths.user_file(), None)
+    call, folder = kept.guarded(), find_folder(ledger, item, kept.call)
+    sources = store.sources(folder, state, paths.user_file(), None)
     why = f"no trusted contract {item.contract} is about it any more"
-    for contract in receipts_of(found, call, item.contract):
-        moment = Moment(time.monotonic() + LOOK, time.time(), folder)
-        for told in lookup.answers(ledger, ledger.key(), contract, call, moment, "reconcile"):
-            if told.receipt is not None and told.receipt.get("operation") == item.name:
-                return told, ""
-            why = told.found
+    for contract in select_receipt_contracts(sources, call, item.contract):
+        moment = Moment(time.monotonic() + LOOKUP_TIME, time.time(), folder)
+        for answer in lookup.ask_source(ledger, ledger.read_key(), contract, call, moment, "reconcile"):
+            if answer.receipt is not None and answer.receipt.get("operation") == item.name:
+                return answer, ""
+            why = answer.found
     return None, why
 
 
-def receipts_of(found: Sequence[Source], call: ToolCall, contract: str) -> list[Contract]:
+def select_receipt_contracts(sources: Sequence[Source], call: ToolCall, contract: str) -> list[Contract]:
     """The trusted contracts of that id which settle a call by receipt."""
-    return [each for each in store.contracts_naming(found, call) if each.id == contract and "receipt" in each.plain]
+    return [
+        other for other in store.contracts_naming(sources, call) if other.id == contract and "receipt" in other.plain
+    ]

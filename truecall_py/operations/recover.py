@@ -14,10 +14,10 @@ from truecall_py.core.hashing import sha256
 from truecall_py.core.record import record
 from truecall_py.core.types import UNTOLD_INTENT
 from truecall_py.judging.engine import Moment
-from truecall_py.ledger.pending_calls import OPERATIONS, SUFFIX, Kept, at
+from truecall_py.ledger.pending_calls import OPERATIONS, SUFFIX, KeptCall, read_file
 from truecall_py.ledger.store import Event, LedgerError
-from truecall_py.operations.intents import Intent, event_of, intents, settled_by_receipt
-from truecall_py.operations.view import INTENT, digest, fold
+from truecall_py.operations.intents import Intent, find_intents, make_intent_event, select_with_receipt
+from truecall_py.operations.view import INTENT, fold_events, make_digest
 from truecall_py.trust import store
 from truecall_py.world.snapshots import entries
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from truecall_py.trust.store import Source
 
 MARK = ".ledger"  # beside the sessions (none has such a name): the id of the ledger that knows all these calls
-LETTERS = 16  # of that id
+ID_LENGTH = 16  # of that id
 
 
 @record(frozen=True)
@@ -39,16 +39,16 @@ class Left:
     """What is left of the calls that the ledger did not know: the events (`untold`) of those of which nobody can tell
     which operation they began, and how many (`strange`) no trusted contract is about."""
 
-    untold: tuple[Event, ...] = ()
-    strange: int = 0
+    unidentified: tuple[Event, ...] = ()
+    foreign: int = 0
 
-    def of(self, contract: Contract) -> Operation | None:
+    def match_contract(self, contract: Contract) -> Operation | None:
         """What may be the operation of a contract; None where there is nothing like it."""
-        found = next((each for each in self.untold if each.data["contract"] == contract.id), None)
-        return None if found is None else fold(found.identity, [found])
+        event = next((event for event in self.unidentified if event.data["contract"] == contract.id), None)
+        return None if event is None else fold_events(event.identity, [event])
 
 
-def known(state: str, key: bytes) -> bool:
+def is_complete(state: str, key: bytes) -> bool:
     """Whether the ledger with this key knows every call that is kept."""
     path = os.path.join(state, OPERATIONS)
     try:
@@ -56,102 +56,104 @@ def known(state: str, key: bytes) -> bool:
     except OSError:
         return not os.path.isdir(path)
     try:
-        return os.read(descriptor, LETTERS + 1) == sha256(key)[:LETTERS].encode()
+        return os.read(descriptor, ID_LENGTH + 1) == sha256(key)[:ID_LENGTH].encode()
     except OSError:
         return False
     finally:
         os.close(descriptor)
 
 
-def kept(state: str) -> Iterator[Kept]:
+def iterate_kept(state: str) -> Iterator[KeptCall]:
     """Every call that is kept until its source has settled it."""
     root = os.path.join(state, OPERATIONS)
     for session in entries(root):
         for name in entries(os.path.join(root, session)):
-            found = at(os.path.join(root, session, name)) if name.endswith(SUFFIX) else None
+            found = read_file(os.path.join(root, session, name)) if name.endswith(SUFFIX) else None
             if found is not None:
                 yield found
 
 
-def taken_in(ledger: Ledger, key: bytes, state: str, hand: Sequence[Contract], ends: float) -> Left:
+def recover_calls(ledger: Ledger, key: bytes, state: str, fallback: Sequence[Contract], ends: float) -> Left:
     """Writes down what kept calls began, and says what is left. `hand` are contracts to be asked where none
     of a call's own folder is about it; `ends` is the monotonic time of the deadline. Raises LedgerError, also where
     not all could be looked at in time."""
-    if known(state, key):
+    if is_complete(state, key):
         return Left()
-    untold: list[Event] = []
-    strange = 0
+    unidentified: list[Event] = []
+    foreign = 0
     sources: dict[str, list[Source]] = {}
-    for each in kept(state):
+    for call_ in iterate_kept(state):
         if time.monotonic() > ends:
             why = "it does not know all calls that are kept beside it, and they could not be looked at in time"
             raise LedgerError(why, ledger.path, "try again: what was learnt is kept")
-        told = begun_by(ledger, each)
-        if not told:
-            contracts = of_folder(each, state, sources) or [one for one in hand if one.names(each.call)]
-            told = first(ledger, each, begun(each, contracts, key, ends))
-            strange += not told
-        untold += [event for event in told if event.data.get(UNTOLD_INTENT)]
-    if not untold and not strange:
-        mark(state, key)
-    return Left(tuple(untold), strange)
+        events = find_intents_of(ledger, call_)
+        if not events:
+            contracts = load_folder_contracts(call_, state, sources) or [
+                contract for contract in fallback if contract.names(call_.call)
+            ]
+            events = record_once(ledger, call_, make_intents(call_, contracts, key, ends))
+            foreign += not events
+        unidentified += [event for event in events if event.data.get(UNTOLD_INTENT)]
+    if not unidentified and not foreign:
+        mark_complete(state, key)
+    return Left(tuple(unidentified), foreign)
 
 
-def begun_by(ledger: Ledger, one: Kept) -> list[Event]:
+def find_intents_of(ledger: Ledger, kept: KeptCall) -> list[Event]:
     """What the ledger says that a kept call began. Raises LedgerError."""
-    return [each for each in ledger.of(one.call.session, one.call.call_id) if each.event.startswith(INTENT)]
+    return [event for event in ledger.of(kept.call.session, kept.call.call_id) if event.event.startswith(INTENT)]
 
 
-def first(ledger: Ledger, one: Kept, late: list[Event]) -> list[Event]:
+def record_once(ledger: Ledger, kept: KeptCall, late: list[Event]) -> list[Event]:
     """Writes down what a kept call began, unless its own hook has done so meanwhile, which keeps a call before it
     notes its intent; what is written. Raises LedgerError."""
 
     def write() -> list[Event]:
-        told = begun_by(ledger, one)
-        if not told:
+        events = find_intents_of(ledger, kept)
+        if not events:
             ledger.insert(late)
-        return told or late
+        return events or late
 
-    found: list[Event] = ledger.changed(write)
-    return found
+    events_: list[Event] = ledger.change(write)
+    return events_
 
 
-def of_folder(one: Kept, state: str, sources: dict[str, list[Source]]) -> list[Contract]:
+def load_folder_contracts(kept: KeptCall, state: str, sources: dict[str, list[Source]]) -> list[Contract]:
     """The trusted contracts of a call's folder that settle it by receipt; `sources` are those of folders that were
     read already."""
-    folder = one.folder or one.call.cwd or "/"
+    folder = kept.folder or kept.call.cwd or "/"
     if folder not in sources:
         try:
             sources[folder] = store.sources(folder, state, paths.user_file(), None)
         except TruecallError:
             sources[folder] = []
-    return settled_by_receipt(store.contracts_naming(sources[folder], one.call))
+    return select_with_receipt(store.contracts_naming(sources[folder], kept.call))
 
 
-def begun(one: Kept, contracts: Sequence[Contract], key: bytes, ends: float) -> list[Event]:
+def make_intents(kept: KeptCall, contracts: Sequence[Contract], key: bytes, ends: float) -> list[Event]:
     """The events of what a call began; one without an operation's fields where nobody can tell which it is."""
-    call, folder = one.guarded(), one.folder or one.call.cwd or "/"
-    found: list[Event] = []
+    call, folder = kept.guarded(), kept.folder or kept.call.cwd or "/"
+    events: list[Event] = []
     for contract in contracts:
         unsure: list[str] = []
-        told = intents(contract, call, Moment(ends, one.at, folder), key, unsure=unsure)
-        found += [event_of(each, one.call, folder, one.at, key, late=True) for each in told]
+        intents_ = find_intents(contract, call, Moment(ends, kept.at, folder), key, unsure=unsure)
+        events += [make_intent_event(intent, kept.call, folder, kept.at, key, late=True) for intent in intents_]
         if unsure:
-            name = digest(key, UNTOLD_INTENT, f"{call.session} {call.call_id} {contract.id}")
+            name = make_digest(key, UNTOLD_INTENT, f"{call.session} {call.call_id} {contract.id}")
             intent = Intent(contract, {}, name, "", f"{INTENT}{contract.id} {UNTOLD_INTENT}")
-            event = event_of(intent, one.call, folder, one.at, key, late=True)
-            found.append(Event(**{**event.__dict__, "data": {**event.data, UNTOLD_INTENT: unsure[0]}}))
-    return found
+            event = make_intent_event(intent, kept.call, folder, kept.at, key, late=True)
+            events.append(Event(**{**event.__dict__, "data": {**event.data, UNTOLD_INTENT: unsure[0]}}))
+    return events
 
 
-def mark(state: str, key: bytes) -> None:
+def mark_complete(state: str, key: bytes) -> None:
     """Notes that the ledger with this key knows every call that is kept. Where that cannot be written, they are
     looked at again."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         descriptor = os.open(os.path.join(state, OPERATIONS, MARK), flags, 0o600)
         try:
-            os.write(descriptor, sha256(key)[:LETTERS].encode())
+            os.write(descriptor, sha256(key)[:ID_LENGTH].encode())
         finally:
             os.close(descriptor)
     except OSError:

@@ -28,8 +28,8 @@ from truecall_py.judging.engine import Moment
 from truecall_py.judging.judge import conclude, find_snapshot, judge_contracts, may_apply
 from truecall_py.judging.recorder import mark_cooldowns
 from truecall_py.ledger import pending_calls
-from truecall_py.ledger.events import PENDING, as_data, contract_of, filed, worst
-from truecall_py.ledger.pending_calls import Kept
+from truecall_py.ledger.events import PENDING, encode_verdict, identify_contract, shorten_path, worst_state
+from truecall_py.ledger.pending_calls import KeptCall
 from truecall_py.ledger.store import ENDED, JUDGED, SETTLED, Event, Ledger, LedgerError
 from truecall_py.trust.store import contracts_naming
 from truecall_py.world.snapshots import Snapshot
@@ -45,79 +45,80 @@ if TYPE_CHECKING:
     from truecall_py.core.types import Verdict
     from truecall_py.trust.store import Source
 
-MANY = 2000  # events of a session that are looked at; what stands open before them is found by itself
+MAX_EVENTS = 2000  # events of a session that are looked at; what stands open before them is found by itself
 
 
-class Judge:
+class Rejudge:
     """What judging again needs: the contracts in force, the state folder, that of the session, and the monotonic time
     of the deadline. Raises LedgerError."""
 
-    def __init__(self, found: Sequence[Source], state: str, folder: str, ends: float) -> None:
-        self.found, self.state, self.folder, self.ends = found, state, folder, ends
+    def __init__(self, sources: Sequence[Source], state: str, folder: str, ends: float) -> None:
+        self.sources, self.state, self.folder, self.ends = sources, state, folder, ends
         self.ledger = Ledger(state)
 
-    def judge(self, kept: Kept) -> list[Verdict]:
+    def judge_now(self, kept: KeptCall) -> list[Verdict]:
         """The verdicts on a call as things are now: one look, without patience."""
-        call, contracts = kept.guarded(), contracts_naming(self.found, kept.call)
+        call, contracts = kept.guarded(), contracts_naming(self.sources, kept.call)
         if not contracts:
             return []
-        once = [
-            Contract(each.id, each.source, each.project, {**each.plain, "within": None}, each.file)
-            for each in contracts
-        ]  # fmt: skip
+        once = [Contract(**{**old.__dict__, "plain": {**old.plain, "within": None}}) for old in contracts]
         before = find_snapshot(contracts, call, self.state)
         # What others did since is what may have put it right: here no call needs to have been alone.
         before = before and Snapshot(before.at, before.cwd, before.facts)
-        made = judge_contracts(once, call, self.ends, self.folder, before, kept.at)
-        if not any("receipt" in each.plain for each in contracts):
-            return made
-        from truecall_py.operations.duplicate_guard import again
+        verdicts = judge_contracts(once, call, self.ends, self.folder, before, kept.at)
+        if not any("receipt" in contract.plain for contract in contracts):
+            return verdicts
+        from truecall_py.operations.duplicate_guard import rejudge_with_history
 
-        return again(self.state, contracts, call, made, self.folder)
+        return rejudge_with_history(self.state, contracts, call, verdicts, self.folder)
 
-    def about(self, event: Event, kept: Kept | None) -> list[str]:
+    def list_possible(self, event: Event, kept: KeptCall | None) -> list[str]:
         """The contracts that may be about a call of whose end nobody knows: of all that name its tool and do more
         than observe, those that what was told before it does not rule out."""
         if kept is None:
             observing = event.data.get("observing", ())
-            return [str(each) for each in event.data.get("contracts", ()) if each not in observing]
+            return [str(contract) for contract in event.data.get("contracts", ()) if contract not in observing]
         call, moment = kept.guarded(), Moment(self.ends, kept.at, self.folder)
-        mine = [each for each in contracts_naming(self.found, kept.call) if each.plain.get("mode") != "observe"]
-        return [each.id for each in mine if may_apply(each, call, moment, before=True)]
+        mine = [
+            contract
+            for contract in contracts_naming(self.sources, kept.call)
+            if contract.plain.get("mode") != "observe"
+        ]
+        return [contract.id for contract in mine if may_apply(contract, call, moment, before=True)]
 
-    def rows(self, made: Sequence[Verdict], event: Event) -> list[dict[str, Any]]:
+    def make_rows(self, verdicts: Sequence[Verdict], event: Event) -> list[dict[str, Any]]:
         """Verdicts on the call of an event as the ledger keeps them."""
-        key = self.ledger.key()
-        return [as_data(each, "", key, event.identity) for each in made]
+        key = self.ledger.read_key()
+        return [encode_verdict(verdict, "", key, event.identity) for verdict in verdicts]
 
-    def settle(self, event: Event, kept: Kept, told: Event | None = None) -> list[dict[str, Any]]:
+    def rejudge_call(self, event: Event, kept: KeptCall, previous: Event | None = None) -> list[dict[str, Any]]:
         """Judges a call that stands open once more: its verdicts as the ledger keeps them. What is verified now, or
         is no longer pending, is written down; what no contract is about any more stays as it was `told` last (None:
         when it ended)."""
-        made = self.judge(kept)
-        old = {contract_of(row): row for row in (told or event).data.get("verdicts", ())}
+        verdicts = self.judge_now(kept)
+        old = {identify_contract(row): row for row in (previous or event).data.get("verdicts", ())}
         rows = []
-        for row in self.rows(made, event):
-            before = old.get(contract_of(row), {})
+        for row in self.make_rows(verdicts, event):
+            before = old.get(identify_contract(row), {})
             if kept.masked and not before:
                 continue  # whether it is about the call cannot be told of a masked one
             if before.get("state") == REFUTED and row["state"] == UNVERIFIED:
                 rows.append(before)  # a doubt takes nothing back: only what holds now does
                 continue
             rows.append({**row, **{name: before[name] for name in ("order", "form", "route") if name in before}})
-        judged = {(filed(verdict.file), verdict.contract) for verdict in made}
+        judged = {(shorten_path(verdict.file), verdict.contract) for verdict in verdicts}
         for contract, row in old.items():
             if contract not in judged:
                 ended = {"state": UNVERIFIED, "cause": "harness", "found": "it ended, and nobody could look at it"}
                 rows.append({**row, **(ended if row.get("state") == PENDING else {})})
-        state = worst([row["state"] for row in rows])
-        if state == VERIFIED or over(event, state, rows):
-            self.write(event, state, "stop", rows)
+        state = worst_state([row["state"] for row in rows])
+        if state == VERIFIED or is_over(event, state, rows):
+            self.record_judgement(event, state, "stop", rows)
         if state == VERIFIED:
-            pending_calls.forget(self.state, event.session, event.call)
+            pending_calls.forget_call(self.state, event.session, event.call)
         return rows
 
-    def write(self, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> bool:
+    def record_judgement(self, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> bool:
         """Writes a new judgement down; whether it is the first one."""
         if any(row.get("outcome") == FALSE_SUCCESS for row in rows):
             mark_cooldowns(self.state)  # what was pending has lied, and may rest
@@ -127,23 +128,23 @@ class Judge:
                                     {"by": by, "verdicts": rows}))  # fmt: skip
         return new[0]
 
-    def ended(self, event: Event, kept: Kept, fate: Fate, by: str) -> Correction | None:
+    def judge_background(self, event: Event, kept: KeptCall, fate: Fate, by: str) -> Correction | None:
         """Judges background work that has ended, writes that down, and returns what is to be told of it:
         nothing where the hook of another call that ran beside this one has done so in this moment."""
-        call = finished(kept.call, fate)
-        made = self.judge(Kept(call, kept.at))
-        rows = self.rows(made, event)
-        state = worst([row["state"] for row in rows]) or UNVERIFIED
-        first = self.write(event, state, by, rows)
+        call = end_background(kept.call, fate)
+        verdicts = self.judge_now(KeptCall(call, kept.at))
+        rows = self.make_rows(verdicts, event)
+        state = worst_state([row["state"] for row in rows]) or UNVERIFIED
+        first = self.record_judgement(event, state, by, rows)
         if state == VERIFIED:
-            pending_calls.forget(self.state, event.session, event.call)
+            pending_calls.forget_call(self.state, event.session, event.call)
         if not first:
             return None
-        told = conclude(call, made).correction
-        return None if told is None else Correction(told.text, False)
+        correction = conclude(call, verdicts).correction
+        return None if correction is None else Correction(correction.text, False)
 
 
-def over(event: Event, state: str, rows: Sequence[dict[str, Any]]) -> bool:
+def is_over(event: Event, state: str, rows: Sequence[dict[str, Any]]) -> bool:
     """Whether a call that stood open, by its event, is so no longer, though not verified. A source that did not
     answer leaves an operation as it was; one that says that it is not done ends it."""
     if any(row.get("operation") for row in rows):
@@ -151,58 +152,58 @@ def over(event: Event, state: str, rows: Sequence[dict[str, Any]]) -> bool:
     return event.state == PENDING and state != PENDING
 
 
-def finished(call: ToolCall, fate: Fate | None) -> ToolCall:
+def end_background(call: ToolCall, fate: Fate | None) -> ToolCall:
     """A call that went on in the background, as it is when it has ended."""
     if fate is None:
-        return changed(call, background=False)
-    return changed(call, background=False, exit_code=fate.code, reported=fate.said)
+        return change_call(call, background=False)
+    return change_call(call, background=False, exit_code=fate.code, reported=fate.said)
 
 
-def changed(call: ToolCall, **more: Any) -> ToolCall:
+def change_call(call: ToolCall, **more: Any) -> ToolCall:
     return ToolCall(**{**call.__dict__, **more})
 
 
-def pending(events: Sequence[Event]) -> list[Event]:
+def list_pending(events: Sequence[Event]) -> list[Event]:
     """The calls whose work goes on in the background, as far as the ledger knows."""
-    over = {each.call for each in events if each.event in (JUDGED, SETTLED)}
-    return [each for each in events if each.event == ENDED and each.state == PENDING and each.call not in over]
+    over = {event.call for event in events if event.event in (JUDGED, SETTLED)}
+    return [event for event in events if event.event == ENDED and event.state == PENDING and event.call not in over]
 
 
-def told_of(
-    harness: ModuleType, call: ToolCall, found: Sequence[Source], state: str, folder: str, ends: float,
+def judge_ended(
+    harness: ModuleType, call: ToolCall, sources: Sequence[Source], state: str, folder: str, ends: float,
     path: str | None,
 ) -> list[Correction]:  # fmt: skip
     """What is to be told of background work that has ended by the answer of `call`, or by what stands in the
     transcript at `path` since it was looked at."""
     tasks: dict[str, int | None] = harness.finished(call) if hasattr(harness, "finished") else {}
-    since = pending_calls.mark(state, call.session)
+    since = pending_calls.read_mark(state, call.session)
     notified: dict[str, Fate] = {}
     upto = 0
     if since is not None:
         notified, upto = call_outcomes.notified(harness.NAME, path, since, World(ends=ends))
-    made: list[Correction] = []
+    corrections: list[Correction] = []
     if not tasks and not notified:
         if since is not None:
             pending_calls.set_mark(state, call.session, upto)
-        return made
+        return corrections
     try:
-        judge = Judge(found, state, folder, ends)
-        waiting = pending(judge.ledger.session(call.session, MANY))
+        judge = Rejudge(sources, state, folder, ends)
+        waiting = list_pending(judge.ledger.session(call.session, MAX_EVENTS))
         for event in waiting:
             task, fate = event.data.get("background"), notified.get(event.call)
             if task in tasks:
                 code = tasks[task]
                 fate = call_outcomes.Fate(UNKNOWN if code is None else SUCCESS if code == 0 else FAILURE, code)
-            kept = pending_calls.find(state, call.session, event.call)
+            kept = pending_calls.find_call(state, call.session, event.call)
             if fate is None or kept is None:
                 continue
-            correction = judge.ended(event, kept, fate, f"call {call.call_id}")
-            made += [correction] if correction is not None else []
+            correction = judge.judge_background(event, kept, fate, f"call {call.call_id}")
+            corrections += [correction] if correction is not None else []
         if since is not None:
-            more = pending(judge.ledger.session(call.session, MANY))
+            more = list_pending(judge.ledger.session(call.session, MAX_EVENTS))
             pending_calls.set_mark(state, call.session, upto if more else None)
-            if not more and pending(judge.ledger.session(call.session, MANY)):
+            if not more and list_pending(judge.ledger.session(call.session, MAX_EVENTS)):
                 pending_calls.set_mark(state, call.session, 0)  # begun in this moment, when there was a mark still
     except LedgerError:
-        return made  # told of at the call itself
-    return made
+        return corrections  # told of at the call itself
+    return corrections

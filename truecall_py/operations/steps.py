@@ -13,9 +13,9 @@ from truecall_py.core.errors import TrustError, Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import ABSENT, DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, Outcome
 from truecall_py.judging.engine import make_verdict
-from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SELECT, SETTLED, STOP, Kept
-from truecall_py.operations.view import INTENT, OF_OPERATIONS, RECEIPT
-from truecall_py.operations.view import begun as operations_of
+from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SELECT, SETTLED, STOP, StoredEvent
+from truecall_py.operations.view import INTENT, OPERATION_EVENTS, RECEIPT
+from truecall_py.operations.view import list_operations as operations_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,19 +43,19 @@ class Progress:
     calls: frozenset[str]
 
     @property
-    def partial(self) -> bool:
+    def is_partial(self) -> bool:
         return any(state != VERIFIED for state in self.states.values())
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """E.g. `1 of 2 steps of onboard are done: create-user is verified; add-member is refuted (owner: people)`."""
         done = sum(state == VERIFIED for state in self.states.values())
         verb = "is" if done == 1 and len(self.states) == 1 else "are"
-        each = [
+        parts = [
             f"{name} is {state}{f' (owner: {owner})' if owner and state != VERIFIED else ''}"
             for name, state, owner in ((name, self.states[name], self.owners.get(name)) for name in self.states)
         ]  # fmt: skip
-        return f"{done} of {len(self.states)} steps of {self.contract} {verb} done: {'; '.join(each)}"
+        return f"{done} of {len(self.states)} steps of {self.contract} {verb} done: {'; '.join(parts)}"
 
 
 class Arguments:
@@ -69,85 +69,87 @@ class Arguments:
         return path_in(self.args, rest) if root == "args" and rest else ABSENT
 
 
-def widened(ledger: Ledger, events: Sequence[Event], calls: Collection[str]) -> list[Event]:
+def widen_events(ledger: Ledger, events: Sequence[Event], calls: Collection[str]) -> list[Event]:
     """The events of a session, with what is told elsewhere of the operations that `calls` of it are steps of: in
     other sessions, whose calls are named SESSION/CALL, and before the events here. Raises LedgerError."""
-    names = {str(each.data["instance"]) for each in events
-             if each.call in calls and each.event.startswith(INTENT) and each.data.get("instance")}  # fmt: skip
-    known, here = {each.id for each in events}, {each.session for each in events}
-    found = list(events)
-    inside = f"SELECT identity FROM events WHERE {OF_OPERATIONS} AND instr(data, ?)"  # noqa: S608 - our own words
+    names = {str(event.data["instance"]) for event in events
+             if event.call in calls and event.event.startswith(INTENT) and event.data.get("instance")}  # fmt: skip
+    known, here = {event.id for event in events}, {event.session for event in events}
+    events_ = list(events)
+    inside = f"SELECT identity FROM events WHERE {OPERATION_EVENTS} AND instr(data, ?)"  # noqa: S608 - our own words
     for name in sorted(names):
-        rows = ledger.query(f"{SELECT} {OF_OPERATIONS} AND identity IN ({inside})", (name,))
+        rows = ledger.query(f"{SELECT} {OPERATION_EVENTS} AND identity IN ({inside})", (name,))
         for number, session, call, *rest in rows:
             if number not in known:
                 known.add(number)
-                found.append(Kept((number, session, call if session in here else f"{session}/{call}", *rest)))
-    return sorted(found, key=lambda each: each.id)
+                events_.append(
+                    StoredEvent((number, session, call if session in here else f"{session}/{call}", *rest))
+                )
+    return sorted(events_, key=lambda event: event.id)
 
 
-def progress(contract: Contract, events: Sequence[Event]) -> list[Progress]:
+def list_progress(contract: Contract, events: Sequence[Event]) -> list[Progress]:
     """Every instance that was begun in the events of a session."""
     steps: list[str] = contract.plain["steps"]
-    found: dict[str, dict[str, str]] = {}
+    states_by: dict[str, dict[str, str]] = {}
     calls: dict[str, set[str]] = {}
     owners: dict[str, dict[str, str]] = {}
     loose: list[tuple[str, str, str]] = []
-    for call, step, state, owner, instance in told_of(contract, events):
+    for call, step, state, owner, instance in read_steps(contract, events):
         if instance is None:
             loose.append((step, state, call))
             continue
-        found.setdefault(instance, {})[step] = state
+        states_by.setdefault(instance, {})[step] = state
         calls.setdefault(instance, set()).add(call)
         if owner:
             owners.setdefault(instance, {})[step] = owner
-    if len(found) <= 1:
-        only = next(iter(found), "")
+    if len(states_by) <= 1:
+        only = next(iter(states_by), "")
         for step, state, call in loose:
-            found.setdefault(only, {})[step] = state
+            states_by.setdefault(only, {})[step] = state
             calls.setdefault(only, set()).add(call)
     return [
         Progress(contract.id, {step: states.get(step, NOT_BEGUN) for step in steps}, owners.get(name, {}),
                  frozenset(calls[name]))
-        for name, states in found.items()
+        for name, states in states_by.items()
     ]  # fmt: skip
 
 
-def told_of(contract: Contract, events: Sequence[Event]) -> list[tuple[str, str, str, str, str | None]]:
+def read_steps(contract: Contract, events: Sequence[Event]) -> list[tuple[str, str, str, str, str | None]]:
     """(call, step, state, owner, instance) of every step that was begun, as it stands, in the order of the calls."""
     steps, by = contract.plain["steps"], contract.plain.get("by")
     if by:  # of other sessions' calls the arguments are not known
-        here = {each.session for each in events if each.event in (REQUESTED, ENDED)}
-        events = [each for each in events if each.session in here]
-    begun: dict[tuple[str, str], list[Any]] = {}
+        here = {event.session for event in events if event.event in (REQUESTED, ENDED)}
+        events = [event for event in events if event.session in here]
+    rows: dict[tuple[str, str], list[Any]] = {}
     args: dict[str, Any] = {}
     judged: set[tuple[str, str]] = set()
-    for each in events:
-        if each.event in (REQUESTED, ENDED) and each.data.get("args"):
-            args[each.call] = each.data["args"]
-        if each.event.startswith(INTENT) and each.data.get("contract") in steps:
-            row = ["unknown", str(each.data.get("owner", "")), each.data.get("instance")]
-            begun.setdefault((each.call, str(each.data["contract"])), row)
-        if each.event in (ENDED, JUDGED, SETTLED):
-            for told in each.data.get("verdicts", ()):
-                if told.get("contract") in steps:
-                    row = begun.setdefault((each.call, str(told["contract"])), ["", "", None])
-                    row[0] = str(told.get("state", UNVERIFIED))
-                    judged.add((each.call, str(told["contract"])))
-        if each.event.startswith(RECEIPT) and (each.call, str(each.data.get("contract"))) in begun:
-            operation = next(iter(operations_of(one for one in events if one.identity == each.identity)), None)
-            step = each.call, str(each.data["contract"])
+    for event in events:
+        if event.event in (REQUESTED, ENDED) and event.data.get("args"):
+            args[event.call] = event.data["args"]
+        if event.event.startswith(INTENT) and event.data.get("contract") in steps:
+            row = ["unknown", str(event.data.get("owner", "")), event.data.get("instance")]
+            rows.setdefault((event.call, str(event.data["contract"])), row)
+        if event.event in (ENDED, JUDGED, SETTLED):
+            for verdict in event.data.get("verdicts", ()):
+                if verdict.get("contract") in steps:
+                    row = rows.setdefault((event.call, str(verdict["contract"])), ["", "", None])
+                    row[0] = str(verdict.get("state", UNVERIFIED))
+                    judged.add((event.call, str(verdict["contract"])))
+        if event.event.startswith(RECEIPT) and (event.call, str(event.data.get("contract"))) in rows:
+            operation = next(iter(operations_of(other for other in events if other.identity == event.identity)), None)
+            step = event.call, str(event.data["contract"])
             if operation is None:
-                del begun[step]  # it was never made
+                del rows[step]  # it was never made
             elif step not in judged or operation.state in (DUPLICATE, REFUTED):
-                begun[step][0] = operation.state  # once it is judged, what else must hold counts as well
+                rows[step][0] = operation.state  # once it is judged, what else must hold counts as well
     return [
-        (call, step, row[0], row[1], named(by, args.get(call)) if by else row[2])
-        for (call, step), row in begun.items()
+        (call, step, row[0], row[1], name_instance(by, args.get(call)) if by else row[2])
+        for (call, step), row in rows.items()
     ]  # fmt: skip
 
 
-def named(by: str, args: Any) -> str | None:
+def name_instance(by: str, args: Any) -> str | None:
     """The instance that the arguments of a call name; None where they name none."""
     try:
         return str(resolve_text(by, Arguments(args), "text"))
@@ -155,38 +157,40 @@ def named(by: str, args: Any) -> str | None:
         return None
 
 
-def at_stop(
+def judge_at_stop(
     contract: Contract, call: ToolCall, world: World, events: Sequence[Event], mine: Sequence[Event], stop: Stop
 ) -> Verdict | None:
     """The Verdict on what was begun in this turn and is not finished; None where nothing is, or where the agent was
     held for it in this turn already."""
-    ours = {each.call for each in mine}
-    partial = [each for each in progress(contract, events) if each.partial and each.calls & ours]
+    ours = {event.call for event in mine}
+    partial = [
+        progress for progress in list_progress(contract, events) if progress.is_partial and progress.calls & ours
+    ]
     held = any(
-        each.event == STOP and each.turn == stop.turn and each.agent == stop.agent and each.data.get("held")
-        and [contract.id, UNVERIFIED] in each.data.get("claims", ())
-        for each in events
+        event.event == STOP and event.turn == stop.turn and event.agent == stop.agent and event.data.get("held")
+        and [contract.id, UNVERIFIED] in event.data.get("claims", ())
+        for event in events
     )  # fmt: skip
     if not partial or held:
         return None
     expected = f"all steps of {contract.id}: {', '.join(contract.plain['steps'])}"
-    outcomes = tuple(Outcome("steps", UNVERIFIED, expected, each.words, "world") for each in partial)
+    outcomes = tuple(Outcome("steps", UNVERIFIED, expected, progress.description, "world") for progress in partial)
     return make_verdict(contract, call, world, None, outcomes, world.now())
 
 
-def of_call(
-    found: Sequence[Source], ledger: Ledger, events: Sequence[Event], call: str
+def list_for_call(
+    sources: Sequence[Source], ledger: Ledger, events: Sequence[Event], call: str
 ) -> list[tuple[str, str]]:  # fmt: skip
     """(contract, how far the whole has come) of each operation of several steps that a call is a step of, and that is
     not done; `events` are those of its session. Raises LedgerError."""
-    told = []
-    for source in found:
+    lines = []
+    for source in sources:
         try:
-            contracts = [each for each in source.at_stop() if each.plain.get("steps")]
+            contracts = [contract for contract in source.at_stop() if contract.plain.get("steps")]
         except TrustError:
             continue  # told at the stop
-        events = widened(ledger, events, {call}) if contracts else events
+        events = widen_events(ledger, events, {call}) if contracts else events
         for contract in contracts:
-            told += [(contract.id, each.words) for each in progress(contract, events)
-                     if each.partial and call in each.calls]  # fmt: skip
-    return told
+            lines += [(contract.id, progress.description) for progress in list_progress(contract, events)
+                     if progress.is_partial and call in progress.calls]  # fmt: skip
+    return lines

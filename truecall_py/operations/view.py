@@ -1,7 +1,7 @@
 """Operations: what was meant to be done once, by which calls, and how it stands, by the ledger alone. A view over
 events; never asks a source, never changes an event, and never takes silence or time for an end.
 
-Two kinds of events tell of them, both with the operation's keyed digest as `identity`, in the name of the call:
+Two kinds of events tell of them, both with the operation's keyed digest as `make_identity`, in the name of the call:
   intent CONTRACT                  before the call: contract, source, project, folder, match, key, owner, review,
                                    late, observe
   receipt CONTRACT STATE DIGEST    what the source, or a person, said: contract, as_of, effect, which, found, by
@@ -13,7 +13,7 @@ from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import DUPLICATE, PENDING, REFUTED, UNRESOLVED, VERIFIED
 from truecall_py.judging.receipt import choose_later, compare_times
-from truecall_py.ledger.store import SELECT, Kept
+from truecall_py.ledger.store import SELECT, StoredEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 INTENT, RECEIPT = "intent ", "receipt "  # how the names of their events begin
 DROPPED = "dropped"  # a call that was never made, or that a person gave up
 STATES = (VERIFIED, REFUTED, PENDING, DUPLICATE)
-OF_OPERATIONS = "substr(event, 1, 7) IN ('intent ', 'receipt')"  # as the ledger's index has it, else it is not used
-INSTANCE = ("tenant", "resource")  # what tells two operations of several steps apart
+OPERATION_EVENTS = (
+    "substr(event, 1, 7) IN ('intent ', 'receipt')"  # as the ledger's index has it, else it is not used
+)
+INSTANCE_FIELDS = ("tenant", "resource")  # what tells two operations of several steps apart
 
 
 @record(frozen=True)
@@ -56,7 +58,7 @@ class Operation:
 
     @property
     def keys(self) -> set[str]:
-        return {str(each.data["key"]) for each in self.attempts if each.data.get("key")}
+        return {str(attempt.data["key"]) for attempt in self.attempts if attempt.data.get("key")}
 
     @property
     def contract(self) -> str:
@@ -79,7 +81,11 @@ class Operation:
     @property
     def deadline(self) -> float | None:
         """When somebody should look at it; None where its contract does not say."""
-        review = [each.data["review"] for each in self.attempts if isinstance(each.data.get("review"), (int, float))]
+        review = [
+            attempt.data["review"]
+            for attempt in self.attempts
+            if isinstance(attempt.data.get("review"), (int, float))
+        ]
         return float(min(review)) if review else None
 
     def overdue(self, now: float) -> bool:
@@ -102,7 +108,7 @@ class Operations:
         )  # fmt: skip
 
 
-def digest(key: bytes, what: str, text: str) -> str:
+def make_digest(key: bytes, what: str, text: str) -> str:
     """The keyed digest of a text, for one purpose."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.hashing import keyed
@@ -110,67 +116,70 @@ def digest(key: bytes, what: str, text: str) -> str:
     return keyed(key, dumps([what, text]).encode())[:32]
 
 
-def identity(contract: Contract, match: dict[str, Any], key: bytes) -> str:
+def make_identity(contract: Contract, match: dict[str, Any], key: bytes) -> str:
     """By what an operation is known again, in any session: the contract's id, its source as it is written, and what
     must stand in the receipt. A source on this machine belongs to its project, but a database in a fixed place."""
     from truecall_py.core.fast_json import dumps
 
     receipt = contract.plain["receipt"]
     where = "" if receipt.get("shared") else contract.project
-    named = [(path, alike(value)) for path, value in sorted(match.items())]
-    return digest(key, "operation", dumps([contract.id, receipt["from"], where, named]))
+    fields = [(path, normalize_value(value)) for path, value in sorted(match.items())]
+    return make_digest(key, "operation", dumps([contract.id, receipt["from"], where, fields]))
 
 
-def instance(match: dict[str, Any], key: bytes) -> str:
+def make_instance(match: dict[str, Any], key: bytes) -> str:
     """The digest of what tells two operations of several steps apart; "" where nothing does."""
     from truecall_py.core.fast_json import dumps
 
-    told = [alike(match[name]) for name in INSTANCE if name in match]
-    return digest(key, "instance", dumps(told)) if told else ""
+    values = [normalize_value(match[name]) for name in INSTANCE_FIELDS if name in match]
+    return make_digest(key, "instance", dumps(values)) if values else ""
 
 
-def alike(value: Any) -> Any:
+def normalize_value(value: Any) -> Any:
     """A value in the one form of all that are the same to a receipt: 5 and 5.0 are one number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def begun(events: Iterable[Event]) -> list[Operation]:
+def list_operations(events: Iterable[Event]) -> list[Operation]:
     """The operations that events of any calls tell of, in the order in which they were begun."""
     groups: dict[str, list[Event]] = {}
-    for each in events:
-        if each.event.startswith((INTENT, RECEIPT)):
-            groups.setdefault(each.identity, []).append(each)
-    found = [fold(name, group) for name, group in groups.items()]
-    return sorted((each for each in found if each is not None), key=lambda each: each.attempts[0].id)
+    for event in events:
+        if event.event.startswith((INTENT, RECEIPT)):
+            groups.setdefault(event.identity, []).append(event)
+    operations = [fold_events(name, group) for name, group in groups.items()]
+    return sorted(
+        (operation for operation in operations if operation is not None),
+        key=lambda operation: operation.attempts[0].id,
+    )
 
 
-def fold(name: str, events: Sequence[Event]) -> Operation | None:
+def fold_events(name: str, events: Sequence[Event]) -> Operation | None:
     """How an operation stands by all that was told of it; None where nothing was ever begun."""
-    dropped = {(each.session, each.call) for each in events if each.state == DROPPED}
-    events = [each for each in events if (each.session, each.call) not in dropped]
+    dropped = {(event.session, event.call) for event in events if event.state == DROPPED}
+    events = [event for event in events if (event.session, event.call) not in dropped]
     attempts: list[Event] = []
     receipt: Receipt | None = None
     closed: list[Receipt] = []  # of the attempts that were rejected before these
     state = "unknown"
-    for each in events:
-        if each.event.startswith(INTENT):
+    for event in events:
+        if event.event.startswith(INTENT):
             if state == REFUTED:  # it was free to be begun anew
                 closed += [receipt] if receipt is not None else []
                 attempts, state, receipt = [], "unknown", None
-            attempts.append(each)
-        elif each.event.startswith(RECEIPT) and each.state in STATES and state != DUPLICATE:
-            told = as_receipt(each)
-            if not stale(closed, told):
-                receipt, state = believed(receipt, told, state)
+            attempts.append(event)
+        elif event.event.startswith(RECEIPT) and event.state in STATES and state != DUPLICATE:
+            newest = read_receipt(event)
+            if not is_stale(closed, newest):
+                receipt, state = choose_receipt(receipt, newest, state)
     return Operation(name, tuple(attempts), state, receipt, tuple(closed)) if attempts else None
 
 
-def believed(old: Receipt | None, new: Receipt, state: str) -> tuple[Receipt | None, str]:
+def choose_receipt(old: Receipt | None, new: Receipt, state: str) -> tuple[Receipt | None, str]:
     """(the receipt to believe, the state) after another receipt was seen. A second effect is a duplicate; receipts
     that contradict each other leave the operation unknown."""
     if old is None or new["state"] == DUPLICATE:
         return new, str(new["state"])
-    if another(old, new):
+    if is_second_effect(old, new):
         return new, DUPLICATE
     try:
         chosen = choose_later(old, new)
@@ -179,12 +188,12 @@ def believed(old: Receipt | None, new: Receipt, state: str) -> tuple[Receipt | N
     return chosen, str(chosen["state"])
 
 
-def stale(closed: Iterable[Receipt], new: Receipt) -> bool:
+def is_stale(closed: Iterable[Receipt], new: Receipt) -> bool:
     """Whether a receipt is still that of an attempt that was rejected before this one was made."""
-    return any(as_old(each, new) for each in closed)
+    return any(is_not_newer(receipt, new) for receipt in closed)
 
 
-def as_old(old: Receipt, new: Receipt) -> bool:
+def is_not_newer(old: Receipt, new: Receipt) -> bool:
     """Whether a receipt says nothing newer than a rejection: it is the very same, one as of no later time, or, where
     nothing says a time, the same word on the same effect."""
     if old["which"] == new["which"]:
@@ -193,67 +202,74 @@ def as_old(old: Receipt, new: Receipt) -> bool:
         order = compare_times(old["as_of"], new["as_of"])
     except Unverified:
         return old["as_of"] is not None
-    if order or another_effect(old, new):
+    if order or has_other_effect(old, new):
         return order > 0
     return old["as_of"] is not None or bool(old["effect"] and old["state"] == new["state"])
 
 
-def another(old: Receipt, new: Receipt) -> bool:
+def is_second_effect(old: Receipt, new: Receipt) -> bool:
     """Whether two receipts tell of two effects that are both done."""
-    return old["state"] == new["state"] == VERIFIED and another_effect(old, new)
+    return old["state"] == new["state"] == VERIFIED and has_other_effect(old, new)
 
 
-def another_effect(old: Receipt, new: Receipt) -> bool:
+def has_other_effect(old: Receipt, new: Receipt) -> bool:
     return bool(old["effect"] and new["effect"]) and old["effect"] != new["effect"]
 
 
-def as_receipt(event: Event) -> Receipt:
+def read_receipt(event: Event) -> Receipt:
     """A receipt as receipts.py has it, from the ledger."""
     data = event.data
     return {"state": event.state, "as_of": data.get("as_of"), "effect": str(data.get("effect", "")),
             "which": str(data.get("which", "")), "found": str(data.get("found", ""))}  # fmt: skip
 
 
-def others(events: Sequence[Event], call: ToolCall, at: float) -> list[Event]:
+def select_others(events: Sequence[Event], call: ToolCall, at: float) -> list[Event]:
     """The events of an operation that are not this call's own."""
-    return [each for each in events if (each.session, each.call) != (call.session, name_of(call, at))]
+    return [event for event in events if (event.session, event.call) != (call.session, name_call(call, at))]
 
 
-def name_of(call: ToolCall, at: float) -> str:
+def name_call(call: ToolCall, at: float) -> str:
     """The name of a call in its events. One that its client neither names nor dates stands for itself: two of them in
     one moment may be two payments."""
     return call.call_id or f"{at:.6f}"
 
 
-def told_of(ledger: Ledger, name: str) -> list[Event]:
+def read_events(ledger: Ledger, name: str) -> list[Event]:
     """All events of one operation, in whatever session, in the order of their writing. Raises LedgerError."""
-    rows = ledger.query(f"{SELECT} identity = ? AND {OF_OPERATIONS} ORDER BY id", (name,))
-    return [Kept(row) for row in rows]
+    rows = ledger.query(f"{SELECT} identity = ? AND {OPERATION_EVENTS} ORDER BY id", (name,))
+    return [StoredEvent(row) for row in rows]
 
 
-def named(ledger: Ledger, name: str) -> Operation | None:
+def read_operation(ledger: Ledger, name: str) -> Operation | None:
     """One operation. Raises LedgerError."""
-    return fold(name, told_of(ledger, name))
+    return fold_events(name, read_events(ledger, name))
 
 
-def every(ledger: Ledger, since: float = 0.0) -> list[Operation]:
+def read_operations(ledger: Ledger, since: float = 0.0) -> list[Operation]:
     """All operations that something was told of since then. Raises LedgerError."""
-    told = f"SELECT identity FROM events WHERE at >= ? AND {OF_OPERATIONS}"  # noqa: S608 - our own words
-    rows = ledger.query(f"{SELECT} {OF_OPERATIONS} AND identity IN ({told}) ORDER BY id", (since,))
-    return begun(Kept(row) for row in rows)
+    recent = f"SELECT identity FROM events WHERE at >= ? AND {OPERATION_EVENTS}"  # noqa: S608 - our own words
+    rows = ledger.query(f"{SELECT} {OPERATION_EVENTS} AND identity IN ({recent}) ORDER BY id", (since,))
+    return list_operations(StoredEvent(row) for row in rows)
 
 
-def counts(found: Iterable[Operation], now: float) -> dict[str, int]:
+def count_states(operations: Iterable[Operation], now: float) -> dict[str, int]:
     """How many operations there are, and how many stand how; what is `overdue` is pending or unknown as well."""
-    every_ = list(found)
+    all_operations = list(operations)
     states = {"done": VERIFIED, "refuted": REFUTED, "duplicate": DUPLICATE, "pending": PENDING, "unknown": "unknown"}
-    stand = {name: sum(each.state == state for each in every_) for name, state in states.items()}
-    return {"count": len(every_), **stand, "overdue": sum(each.overdue(now) for each in every_)}
+    stand = {name: sum(operation.state == state for operation in all_operations) for name, state in states.items()}
+    return {
+        "count": len(all_operations),
+        **stand,
+        "overdue": sum(operation.overdue(now) for operation in all_operations),
+    }
 
 
-def of(events: Iterable[Event], now: float) -> Operations:
+def count_operations(events: Iterable[Event], now: float) -> Operations:
     """The operations of one session, by its events in the order in which they were written; `now`, in seconds since
     the epoch, is what deadlines are compared with."""
-    found = begun(events)
-    twice, late = (each.state == DUPLICATE for each in found), (each.overdue(now) for each in found)
-    return Operations(len(found), sum(twice), sum(late))
+    operations = list_operations(events)
+    twice, late = (
+        (operation.state == DUPLICATE for operation in operations),
+        (operation.overdue(now) for operation in operations),
+    )
+    return Operations(len(operations), sum(twice), sum(late))

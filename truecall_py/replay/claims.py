@@ -51,7 +51,7 @@ class Claimed:
 
 class Turn:
     """What is known of the calls of one agent's turn: `behind` holds each different answer to which contracts at the
-    stop asked for a call (claims.asked_for), so that it stays small however many calls there are."""
+    stop asked for a call (claims.match_calls), so that it stays small however many calls there are."""
 
     def __init__(self, number: str) -> None:
         self.number = number
@@ -73,7 +73,7 @@ class Claims:
     def made(self, made: Made) -> None:
         """A call counts for its agent, and for the main one, on whose behalf all others work."""
         call = made.call
-        told = claims.asked_for(self.sources, call, time.monotonic() + DEADLINE) if self.contracts else {}
+        told = claims.match_calls(self.sources, call, time.monotonic() + DEADLINE) if self.contracts else {}
         event = Event(call.session, call.call_id, ENDED, 0.0, data={"stop": told})
         for agent in dict.fromkeys((call.agent, "")):
             turn = self.turns.get(agent)
@@ -109,14 +109,14 @@ class Claims:
         if not wanted:
             return None  # what must hold at the end is asked of the world
         try:
-            if not claims.claimed(wanted, said.stop, world):
+            if not claims.has_claim(wanted, said.stop, world):
                 return None
         except Unverified as why:
             return UNVERIFIED, why.why
-        if claims.about_calls(contract):
-            state, known = claims.found(contract, self.earlier, turn.behind)
+        if claims.needs_calls(contract):
+            state, known = claims.judge_calls(contract, self.earlier, turn.behind)
             if state == REFUTED:
-                return (UNVERIFIED, lost) if lost else (REFUTED, f"{known}: {claims.wanted(contract)}")
+                return (UNVERIFIED, lost) if lost else (REFUTED, f"{known}: {claims.describe_calls(contract)}")
             if state != VERIFIED:
                 return state, known
         return (THEN, THEN) if contract.plain["post"] else (VERIFIED, "")
@@ -138,7 +138,7 @@ def keep_event(events: list[Event], event: Event) -> None:
 def find_quote(patterns: Sequence[str], message: str) -> str:
     """The line of a message in which the first pattern is found that is; "" where none is, or where none can be told
     to be."""
-    text = message[-claims.SEARCHED :]
+    text = message[-claims.MESSAGE_LIMIT :]
     world = Then()
     try:
         for pattern in patterns:

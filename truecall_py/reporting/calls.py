@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from truecall_py.core.record import record
 from truecall_py.core.types import FAILURE, FALSE_SUCCESS, REFUTED, SUCCESS, UNVERIFIED, VERIFIED
-from truecall_py.ledger.events import contract_of
+from truecall_py.ledger.events import identify_contract
 from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, WAITING
 
 TYPE_CHECKING = False
@@ -166,7 +166,7 @@ def renewed(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
 
 
 def mark(verdict: dict[str, Any]) -> tuple[str, str, str]:
-    return (*contract_of(verdict), str(verdict.get("subject", "")))
+    return (*identify_contract(verdict), str(verdict.get("subject", "")))
 
 
 def after(call: Call, calls: Sequence[Call]) -> tuple[str, Call | None]:
@@ -194,8 +194,8 @@ def attempt(call: Call, every: Sequence[Call]) -> tuple[int | None, Any]:
             continue
         if other.identity == call.identity:
             number = 1 if other.state == VERIFIED else number + (other.corrected or other.state == REFUSED)
-        contracts = {contract_of(each) for each in other.verdicts}
-        if other.corrected and any(contract_of(each) in contracts for each in call.verdicts):
+        contracts = {identify_contract(each) for each in other.verdicts}
+        if other.corrected and any(identify_contract(each) in contracts for each in call.verdicts):
             older = other
     if older is None:
         return number, None

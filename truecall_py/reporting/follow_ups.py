@@ -122,7 +122,7 @@ def opened(call: Call) -> bool:
     """Whether a call stood open when it ended, as the gate at the stop understands it: refuted, not finished, or in
     doubt through the tool or the world, and not in observe mode only."""
     rows = [row for event in call.events if event.event == ENDED for row in event.data.get("verdicts") or ()]
-    return any(isinstance(row, dict) and open_calls.opened(row) for row in rows)
+    return any(isinstance(row, dict) and open_calls.find_open_state(row) for row in rows)
 
 
 class Waits:

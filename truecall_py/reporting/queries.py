@@ -8,7 +8,7 @@ import os
 from truecall_py.core.errors import UsageError
 from truecall_py.core.record import record
 from truecall_py.core.types import UNRESOLVED
-from truecall_py.ledger.store import FILE, SELECT, STOP, SWITCH, Kept, Ledger, column
+from truecall_py.ledger.store import FILE, SELECT, STOP, SWITCH, Ledger, StoredEvent, fit_column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ PAGES = 250  # returned to the file system at a time
 
 @record(frozen=True)
 class Stopped:
-    """A stop of an agent, and its verdicts as the ledger stores them (events.as_data)."""
+    """A stop of an agent, and its verdicts as the ledger stores them (events.encode_verdict)."""
 
     event: Event
     verdicts: tuple[dict[str, Any], ...]
@@ -67,7 +67,7 @@ def whole(ledger: Ledger, session: str) -> str:
     """The full id of the session with this id or unique start of one; "" for "". Raises UsageError."""
     if not session:
         return ""
-    name = column(session)
+    name = fit_column(session)
     sql = "SELECT DISTINCT session FROM events WHERE session >= ? AND session < ? LIMIT 20"
     found = [row[0] for row in ledger.query(sql, (name, name + LAST))]
     if name in found:
@@ -83,7 +83,7 @@ def whole(ledger: Ledger, session: str) -> str:
 def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
     """The session and id of each call, newest first; of one session if given."""
     told: set[tuple[str, str]] = set()
-    where, values = ("session = ? AND ", (column(session), since)) if session else ("", (since,))
+    where, values = ("session = ? AND ", (fit_column(session), since)) if session else ("", (since,))
     last = 1 << 62
     while True:  # in pieces, so that no reader blocks a checkpoint of the log
         rows = ledger.query(
@@ -104,9 +104,9 @@ def held(ledger: Ledger, after: int = 0, session: str = "") -> Event | None:
     """The last stop that held an agent, if its event is newer than the one with the id `after`."""
     last, where = 1 << 62, "session = ? AND " if session else ""
     while True:
-        values = (column(session), STOP, after, last) if session else (STOP, after, last)
+        values = (fit_column(session), STOP, after, last) if session else (STOP, after, last)
         sql = f"{SELECT} {where}event = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT 100"
-        found = [Kept(row) for row in ledger.query(sql, values)]
+        found = [StoredEvent(row) for row in ledger.query(sql, values)]
         for each in found:
             if each.data.get("held"):
                 return each
@@ -129,13 +129,13 @@ def switches(ledger: Ledger, since: float = 0.0) -> list[Event]:
     """The events of a person turning truecall off or on, newest first."""
     sql = f"{SELECT} session = '' AND event = ? AND at >= ? ORDER BY id DESC LIMIT 1000"
     rows = ledger.query(sql, (SWITCH, since))
-    return [Kept(row) for row in rows]
+    return [StoredEvent(row) for row in rows]
 
 
 def begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
     """The session and id of each call, in the order in which they began. Holds none in memory, so a ledger of any
     size fits."""
-    where, values = ("session = ? AND ", (column(session),)) if session else ("", ())
+    where, values = ("session = ? AND ", (fit_column(session),)) if session else ("", ())
     # `+at`: not by the index of times, which would have to be sorted anew for every piece.
     sql = (
         f"SELECT id, session, call FROM events AS told WHERE {where}+at >= ? AND {OF_CALLS} AND id > ? "  # noqa: S608
@@ -191,9 +191,9 @@ def unsettled_of(ledger: Ledger) -> set[str]:
     from truecall_py.operations import view
 
     found: set[str] = set()
-    for each in view.every(ledger):
+    for each in view.read_operations(ledger):
         if each.state in UNRESOLVED:
-            found |= {told.session for told in view.told_of(ledger, each.identity)}
+            found |= {told.session for told in view.read_events(ledger, each.identity)}
     return found
 
 
@@ -231,4 +231,4 @@ def forget(ledger: Ledger, session: str, before: float) -> int:
         "DELETE FROM events WHERE session = ? AND NOT EXISTS "
         "(SELECT 1 FROM events AS later WHERE later.session = ? AND later.at >= ?)"
     )
-    return int(ledger.changed(lambda: ledger.db.execute(sql, (session, session, before)).rowcount))
+    return int(ledger.change(lambda: ledger.db.execute(sql, (session, session, before)).rowcount))

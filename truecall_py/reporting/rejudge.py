@@ -74,7 +74,7 @@ def rebuilt(call: Call, key: bytes) -> ToolCall:
             found = load_hook(call.harness).parse(payload)
         except PayloadError:
             continue
-        if found is not None and events.identity(found, key) == call.identity:
+        if found is not None and events.make_identity(found, key) == call.identity:
             plain = found.__dict__
             return ToolCall(**{**plain, "result": ABSENT, "text": None, "reported": call.reported or UNKNOWN,
                                "exit_code": call.data.get("exit_code"), "transcript": None})  # fmt: skip

@@ -8,7 +8,7 @@ from truecall_py.core.errors import TrustError, Unverified
 from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, UNVERIFIED, VERIFIED, Outcome, ToolCall
 from truecall_py.judging.engine import make_unjudged, make_verdict, match_condition
 from truecall_py.judging.polling import poll
-from truecall_py.ledger.events import filed
+from truecall_py.ledger.events import shorten_path
 from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SETTLED
 from truecall_py.trust.store import changed_code
 from truecall_py.world.world import World
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from truecall_py.trust.store import Source
 
 # Conditions by which a contract says itself how a call must have ended.
-OUTCOMES = frozenset(("reported", "exit_code", "is_error"))
+OUTCOME_FIELDS = frozenset(("reported", "exit_code", "is_error"))
 FAILED = "failed"
 NO_CALL = "no call was made"
 NONE_LANDED = "no call was made that succeeded: each that was made failed, or its effect was not there"
 SINCE = "such a call succeeded, and the same call failed when it was made again"
 UNKNOWN = "no such call is known to have ended well in this turn, and it may have been made"
-SEARCHED = 200_000  # characters of a message, from its end
+MESSAGE_LIMIT = 200_000  # characters of a message, from its end
 
 
-def known_by(contract: Contract) -> str:
+def name_contract(contract: Contract) -> str:
     """The name of a contract among those of all files."""
-    return f"{contract.id} of {filed(contract.file)}"
+    return f"{contract.id} of {shorten_path(contract.file)}"
 
 
-def about_calls(contract: Contract) -> bool:
+def needs_calls(contract: Contract) -> bool:
     return bool(contract.plain.get("tool") or contract.plain.get("kind"))
 
 
-def stands_behind(contract: Contract, call: ToolCall, ends: float) -> bool | str | None:
+def supports_claim(contract: Contract, call: ToolCall, ends: float) -> bool | str | None:
     """Whether a call that has ended is one that the contract asks for: FAILED where a claim would need it, and it
     said itself that it failed (a `when` that is about that decides for itself); None where a condition, or how it
     ended, cannot be told."""
@@ -54,14 +54,14 @@ def stands_behind(contract: Contract, call: ToolCall, ends: float) -> bool | str
         try:
             facts = Facts(call, world, file)
             if all(match_condition(path, matcher, facts) is not None for path, matcher in when.items()):
-                decided = not contract.plain.get("claims") or any(path in OUTCOMES for path in when)
-                return True if decided else succeeded(call, world)
+                decided = not contract.plain.get("claims") or any(path in OUTCOME_FIELDS for path in when)
+                return True if decided else has_succeeded(call, world)
         except Unverified:
             unsure = True
     return None if unsure else False
 
 
-def succeeded(call: ToolCall, world: World) -> bool | str | None:
+def has_succeeded(call: ToolCall, world: World) -> bool | str | None:
     """Whether a call reported success: True, FAILED, or None where nobody says it, or it still runs."""
     if call.background:
         return None
@@ -71,21 +71,21 @@ def succeeded(call: ToolCall, world: World) -> bool | str | None:
     return FAILED if said == FAILURE else True if said == SUCCESS else None
 
 
-def asked_for(found: Sequence[Source], call: ToolCall, ends: float) -> dict[str, bool | str | None]:
+def match_calls(sources: Sequence[Source], call: ToolCall, ends: float) -> dict[str, bool | str | None]:
     """For each contract at the stop that asks for calls, whether this is one (see stands_behind)."""
-    told: dict[str, bool | str | None] = {}
-    for source in found:
+    answers: dict[str, bool | str | None] = {}
+    for source in sources:
         try:
-            mine = [each for each in source.at_stop() if about_calls(each)]
-            told |= {known_by(each): stands_behind(each, call, ends) for each in mine}
+            mine = [contract for contract in source.at_stop() if needs_calls(contract)]
+            answers |= {name_contract(event): supports_claim(event, call, ends) for event in mine}
         except TrustError:
             continue  # told at the stop
-    return told
+    return answers
 
 
-def judged(
+def judge_contract(
     contract: Contract, stop: Stop, events: Sequence[Event] | None, mine: Sequence[Event], ends: float,
-    begun: Sequence[Event] = (),
+    steps: Sequence[Event] = (),
 ) -> Verdict | None:  # fmt: skip
     """The Verdict at a stop; None where the contract is not about it. `events` are those of the session (None:
     nobody knows them all), `mine` those of the calls in it that may stand behind the message, `begun` all that are
@@ -99,21 +99,21 @@ def judged(
     if stop.agent and not claims:
         return None  # what must hold at the end is the main agent's
     if contract.plain.get("steps"):
-        from truecall_py.operations.steps import at_stop
+        from truecall_py.operations.steps import judge_at_stop
 
-        return at_stop(contract, call, world, begun, mine, stop)
+        return judge_at_stop(contract, call, world, steps, mine, stop)
     try:
-        if claims and not claimed(claims, stop, world):
+        if claims and not has_claim(claims, stop, world):
             return None
     except Unverified as why:
         return make_unjudged(contract, call, "to read the last message", why.why, why.cause)
-    if about_calls(contract):
-        own = events if events is None or not stop.agent else [each for each in events if each.agent == stop.agent]
-        state, known = found(contract, own, mine)
+    if needs_calls(contract):
+        own = events if events is None or not stop.agent else [event for event in events if event.agent == stop.agent]
+        state, known = judge_calls(contract, own, mine)
         if state == REFUTED and not claims:
             return None
         if state != VERIFIED:
-            expected = f"a call of {wanted(contract)} in this turn"
+            expected = f"a call of {describe_calls(contract)} in this turn"
             outcome = Outcome("claims", state, expected, known, "" if state == REFUTED else "harness")
             return make_verdict(contract, call, world, None, (outcome,), began)
         if not contract.plain["post"]:
@@ -123,64 +123,66 @@ def judged(
     return make_verdict(contract, call, world, None, poll(contract, call, Facts(call, world)), began)
 
 
-def claimed(claims: Sequence[str], stop: Stop, world: World) -> bool:
+def has_claim(claims: Sequence[str], stop: Stop, world: World) -> bool:
     """Whether the last message claims it. Raises Unverified."""
     if stop.message is None:
         raise Unverified("the last message was not told", "harness")
-    text = stop.message[-SEARCHED:]
+    text = stop.message[-MESSAGE_LIMIT:]
     return any(world.search(pattern, text) for pattern in claims)
 
 
-def found(contract: Contract, events: Sequence[Event] | None, mine: Sequence[Event]) -> tuple[str, str]:
+def judge_calls(contract: Contract, events: Sequence[Event] | None, mine: Sequence[Event]) -> tuple[str, str]:
     """(state, what was found) of the calls that the contract asks for: VERIFIED where one stands behind the message,
     UNVERIFIED where that cannot be told: it may still run, was made before anybody asked for it, or in an earlier
     turn, of which the message may speak."""
-    calls = [each for each in mine if each.event == ENDED]
-    every = [each for each in events or mine if each.event == ENDED]
-    over = failed_since(contract, every, events or mine)
-    told = [FAILED if each.id in over else stood(each, contract, events or ()) for each in calls]
-    if True in told:
+    calls = [event for event in mine if event.event == ENDED]
+    ended_calls = [event for event in events or mine if event.event == ENDED]
+    over = find_failed_since(contract, ended_calls, events or mine)
+    answers = [FAILED if event.id in over else recheck_support(event, contract, events or ()) for event in calls]
+    if True in answers:
         return VERIFIED, ""
-    ended = {each.call for each in calls}
-    begun = any(each.event == REQUESTED and each.call not in ended and each.data.get("untold") for each in mine)
-    earlier = any(stood(each, contract, events or ()) is True and each.id not in over for each in every)
-    if events is None or None in told or begun or earlier:
+    ended = {event.call for event in calls}
+    begun = any(event.event == REQUESTED and event.call not in ended and event.data.get("untold") for event in mine)
+    earlier = any(
+        recheck_support(event, contract, events or ()) is True and event.id not in over for event in ended_calls
+    )
+    if events is None or None in answers or begun or earlier:
         return UNVERIFIED, UNKNOWN
-    return REFUTED, SINCE if over & {each.id for each in calls} else NONE_LANDED if FAILED in told else NO_CALL
+    return REFUTED, SINCE if over & {event.id for event in calls} else NONE_LANDED if FAILED in answers else NO_CALL
 
 
-def failed_since(contract: Contract, ended: Sequence[Event], events: Sequence[Event]) -> set[int]:
+def find_failed_since(contract: Contract, ended: Sequence[Event], events: Sequence[Event]) -> set[int]:
     """The ids of those calls that succeeded, and failed when the same agent made the same call again, in the same
     folder as far as that is known: what came of that counts."""
-    asked = {each.call: each.data.get("cwd") for each in events if each.event == REQUESTED}
+    asked = {event.call: event.data.get("cwd") for event in events if event.event == REQUESTED}
     failed: dict[tuple[str, str, Any], int] = {}
     over = set()
-    for each in sorted(ended, key=lambda event: -event.id):
-        told = stood(each, contract, events)
-        key = (each.agent, each.identity, asked.get(each.call))
-        if told == FAILED:
-            failed.setdefault(key, each.id)
-        elif told is True and key in failed:
-            over.add(each.id)
+    for event in sorted(ended, key=lambda event: -event.id):
+        answer = recheck_support(event, contract, events)
+        key = (event.agent, event.identity, asked.get(event.call))
+        if answer == FAILED:
+            failed.setdefault(key, event.id)
+        elif answer is True and key in failed:
+            over.add(event.id)
     return over
 
 
-def stood(event: Event, contract: Contract, events: Sequence[Event]) -> bool | str | None:
+def recheck_support(event: Event, contract: Contract, events: Sequence[Event]) -> bool | str | None:
     """Whether a call stands behind the message, by all that is known of it by now: not one whose effect was not there
     when it was last looked at. One that went on in the background has to have ended well."""
-    told: bool | str | None = event.data.get("stop", {}).get(known_by(contract))
+    answer: bool | str | None = event.data.get("stop", {}).get(name_contract(contract))
     if not contract.plain.get("claims"):
-        return told
-    since = [each for each in events if each.call == event.call and each.event in (JUDGED, SETTLED)]
+        return answer
+    since = [other for other in events if other.call == event.call and other.event in (JUDGED, SETTLED)]
     rows = since[-1].data.get("verdicts", ()) if since else event.data.get("verdicts", ())
-    if told is not False and any(row.get("state") == REFUTED and row.get("mode") != "observe" for row in rows):
+    if answer is not False and any(row.get("state") == REFUTED and row.get("mode") != "observe" for row in rows):
         return FAILED
-    if told is None and "background" in event.data and since and since[-1].state == VERIFIED:
+    if answer is None and "background" in event.data and since and since[-1].state == VERIFIED:
         return True
-    return told
+    return answer
 
 
-def wanted(contract: Contract) -> str:
+def describe_calls(contract: Contract) -> str:
     """The calls that a contract at the stop asks for, in words."""
     from truecall_py.contracts.matchers import describe
 

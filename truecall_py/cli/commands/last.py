@@ -57,7 +57,7 @@ def last(session: str, again: bool, state: str | None) -> int:
     if not again:
         return 0
     try:
-        verdicts = rejudge.judged(found, ledger.key(), folder)
+        verdicts = rejudge.judged(found, ledger.read_key(), folder)
     except Unverified as trouble:
         click.echo(f"again: cannot judge it again: {trouble.why}")
         return 3

@@ -60,7 +60,7 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
     if give_up is not None:
         a_person(person)
     ledger = queries.opened(folder)
-    if ledger is None and next(recover.kept(folder), None) is not None:
+    if ledger is None and next(recover.iterate_kept(folder), None) is not None:
         ledger = Ledger(folder)  # it was deleted, and what was begun is still kept beside it
     if ledger is None:
         click.echo(json.dumps(plain([], time.time())) if as_json else EMPTY.format(state=folder))
@@ -77,21 +77,21 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
 
 def begun_anew(ledger: Ledger, folder: str) -> None:
     """Records the stored calls that are missing in the ledger, and reports those without a trusted contract."""
-    left = recover.taken_in(ledger, ledger.key(), folder, (), time.monotonic() + PATIENCE)
-    if left.strange:
+    left = recover.recover_calls(ledger, ledger.read_key(), folder, (), time.monotonic() + PATIENCE)
+    if left.foreign:
         where = os.path.join(folder, pending_calls.OPERATIONS)
-        what = f"{count(left.strange, 'call')} outside the ledger may have started an operation"
-        about = "it" if left.strange == 1 else "them"
+        what = f"{count(left.foreign, 'call')} outside the ledger may have started an operation"
+        about = "it" if left.foreign == 1 else "them"
         click.echo(f"{what}, but no trusted contract is about {about}: {where}", err=True)
 
 
 def gave_up(ledger: Ledger, folder: str, call: str) -> int:
-    found = reconciling.named(ledger, call) if call else []
+    found = reconciling.find_by_call(ledger, call) if call else []
     if not found:
         raise UsageError(
             f"call {call[:80]!r} started no unresolved operation", do="list them with: truecall reconcile"
         )
-    made = [reconciling.given_up(ledger, folder, each) for each in found]
+    made = [reconciling.give_up(ledger, folder, each) for each in found]
     for each in made:
         what = fitting(about(each.item), width() - 14)
         if each.state == reconciling.GIVEN_UP:
@@ -106,9 +106,9 @@ def gave_up(ledger: Ledger, folder: str, call: str) -> int:
 
 def once(ledger: Ledger, folder: str, as_json: bool) -> int:
     """Runs one round and returns the exit code."""
-    items = reconciling.work(ledger)
+    items = reconciling.list_unresolved(ledger)
     results = []
-    for each in reconciling.rounds(ledger, folder, items):
+    for each in reconciling.reconcile(ledger, folder, items):
         results.append(each)
         if not as_json:
             show(each, time.time())
@@ -129,8 +129,10 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
     done: dict[str, Result] = {}
     while True:
         begun = time.monotonic()
-        items = reconciling.work(ledger)
-        for each in reconciling.rounds(ledger, folder, [item for item in items if due.get(item.name, 0.0) <= begun]):
+        items = reconciling.list_unresolved(ledger)
+        for each in reconciling.reconcile(
+            ledger, folder, [item for item in items if due.get(item.name, 0.0) <= begun]
+        ):
             name = each.item.name
             looks[name] = looks.get(name, 0) + 1
             due[name] = begun + max(pause, reconciling.PAUSES[min(looks[name], len(reconciling.PAUSES) - 1)])
@@ -142,12 +144,12 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
         names = {item.name for item in items}
         for name, each in done.items():
             if each.open and name not in names:  # another process resolved it, or gave it up
-                done[name] = reconciling.unkept(ledger, each.item)
+                done[name] = reconciling.report_unkept(ledger, each.item)
         now = time.time()
         if as_json:
             click.echo(json.dumps(plain(list(done.values()), now)))
         left = [each for name, each in done.items()
-                if each.open and name in names and reconciling.looked(each.item, folder)]  # fmt: skip
+                if each.open and name in names and reconciling.read_last_lookup(each.item, folder)]  # fmt: skip
         if not left:
             if not as_json:
                 click.echo(summary(list(done.values()), now) if done else NOTHING)

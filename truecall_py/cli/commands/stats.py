@@ -35,9 +35,9 @@ def stats(since: str | None, as_json: bool, state: str | None) -> None:
         return
     names = queries.sessions(ledger, from_) if ledger else []
     found = statistics.of([each for each in session_of(ledger, name) if each.at >= from_] for name in names if ledger)
-    begun = view.every(ledger, from_) if ledger else []
+    begun = view.read_operations(ledger, from_) if ledger else []
     off = [each for each in queries.switches(ledger, from_) if each.data.get("on") is False] if ledger else []
-    plain = {**found.plain(), "operations": view.counts(begun, time.time()), "switched_off": len(off)}
+    plain = {**found.plain(), "operations": view.count_states(begun, time.time()), "switched_off": len(off)}
     if as_json:
         click.echo(json.dumps({"since": from_ or None, **plain}, indent=2))
     else:

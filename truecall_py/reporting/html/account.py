@@ -43,7 +43,7 @@ class Account:
         followed = Sequels(every)
         self.figures.session(every, followed)
         self.waits.session(every, followed)
-        self.operations += view.of(events, self.now)
+        self.operations += view.count_operations(events, self.now)
         self.right += sum(followed.of(each).right is not None for each in every if each.was_corrected)
         stops = [each for each in events if each.event == STOP and "held" in each.data]
         self.stops += len(stops)
