@@ -134,7 +134,7 @@ def test_something_else_in_its_place(state: str, what: str) -> None:
 def test_a_locked_ledger_is_told_within_its_patience(state: str) -> None:
     """Another process holds the lock: LedgerError, in no more time than was said, and the next try works."""
     one = Ledger(state)
-    other = store.driver().connect(path(state), isolation_level=None)
+    other = store.load_driver().connect(path(state), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     began = time.monotonic()
     with pytest.raises(LedgerError, match="locked"):
@@ -252,7 +252,7 @@ def test_every_older_version_is_brought_up(state: str, version: int) -> None:
     """From each version that ever was, the schema becomes the one of today, and events stay."""
     Ledger(os.path.join(state, "today")).close()
     os.makedirs(state, exist_ok=True)
-    db = store.driver().connect(path(state), isolation_level=None)
+    db = store.load_driver().connect(path(state), isolation_level=None)
     for number, script in enumerate(MIGRATIONS[:version], 1):
         db.executescript(script)
         db.execute(f"PRAGMA user_version={number}")
@@ -435,7 +435,7 @@ def test_the_same_call_is_found_in_any_session(state: str) -> None:
 def old_ledger(state: str, version: int, events: int) -> None:
     """A ledger as an earlier version left it, with events in it."""
     os.makedirs(state)
-    db = store.driver().connect(path(state), isolation_level=None)
+    db = store.load_driver().connect(path(state), isolation_level=None)
     db.execute("PRAGMA journal_mode=WAL")
     for number, script in enumerate(MIGRATIONS[:version], 1):
         db.executescript(script)

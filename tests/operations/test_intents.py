@@ -226,7 +226,7 @@ def test_what_is_learnt_in_between_is_weighed(project, bank, claude, monkeypatch
             told.extend(second())
         return does(work)
 
-    monkeypatch.setattr(ledger, "changed", late)
+    monkeypatch.setattr(ledger, "change", late)
     assert first() == ["refuted"] and told == ["refuted"]
     assert state(project) == "refuted"
 

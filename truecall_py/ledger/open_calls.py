@@ -30,10 +30,10 @@ READ_ONLY_TOOLS = frozenset(("Read", "Glob", "Grep", "LS", "WebFetch", "WebSearc
 
 @record(frozen=True)
 class Open:
-    """One unresolved verdict of one call. `event` is the event by which the call is known; `row` is the verdict as
-    the ledger keeps it (events.encode_verdict); `state` is refuted, unverified or pending. `looked`: whether the verdict
-    describes the present; `overtaken`: whether other calls came later; `rests`: whether its route is paused now;
-    `earlier`: whether the call belongs to an earlier turn."""
+    """One unresolved verdict of one call. `event` is the event by which the call is known; `row` is the verdict
+    as the ledger keeps it (events.encode_verdict); `state` is refuted, unverified or pending. `looked`: whether the
+    verdict describes the present; `overtaken`: whether other calls came later; `rests`: whether its route is
+    paused now; `earlier`: whether the call belongs to an earlier turn."""
 
     event: Event
     row: dict[str, Any]
