@@ -56,11 +56,11 @@ def run(params, call, world):
     return verified(expect(params), "its first line is that word", since(world.earlier(NAME, params), line))
 
 
-def before(params, call, world):
+def take_snapshot(params, call, world):
     return first_line(params, world)
 
 
-def needs_before(params):
+def needs_snapshot(params):
     return False
 '''.replace("\\\\n", "\\n")
 CONTRACT = """\

@@ -268,14 +268,14 @@ TEXT = st.text(alphabet="ab\nc", max_size=12)
 def test_edits_are_applied_as_clients_apply_them(before, sent):
     """Applying edits by pieces gives what replacing text by text gives, and the stretches between stay in it."""
     text = before
-    made = edits.applied(before, [Edit(*each) for each in sent], "utf-8", False, False)
+    made = edits.apply_edits(before, [Edit(*each) for each in sent], "utf-8", False, False)
     for old, new, every in sent:
         if old not in text:
             assert made is None
             return
         text = text.replace(old, new) if every else text.replace(old, new, 1)
-    assert edits.joined(made) == text
-    assert edits.keeps(edits.untouched(made), text)
+    assert edits.join_pieces(made) == text
+    assert edits.keeps_text(edits.list_untouched(made), text)
 
 
 LINES = st.lists(st.sampled_from(["a=1", "b='x'", "import os", "f(a,b)", "", "  c=2", "d = 3;"]), min_size=1, max_size=6)
@@ -304,7 +304,7 @@ def test_a_formatter_never_makes_an_edit_look_lost(lines, data):
         text = text.replace(old, new, 1)
     for formatter in data.draw(st.lists(st.sampled_from(FORMATTERS), max_size=3)):
         text = formatter(text)
-    assert edits.LOST not in edits.states(before, text, sent, False), (before, text, sent)
+    assert edits.LOST not in edits.find_states(before, text, sent, False), (before, text, sent)
 
 
 @settings(max_examples=300, deadline=None)
@@ -321,5 +321,5 @@ def test_an_edit_that_was_left_out_never_looks_landed(lines, data):
     for number, edit in enumerate(sent):
         if number != lost:
             text = text.replace(edit.old, edit.new, 1)
-    found = edits.states(before, text, sent, False)
+    found = edits.find_states(before, text, sent, False)
     assert found[lost] == edits.LOST and found.count(edits.LOST) == 1, (before, text, sent, found)

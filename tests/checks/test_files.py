@@ -12,7 +12,7 @@ from support.check_outcome import outcome, put
 
 import truecall_py
 from truecall_py.checks.support import glob_walk
-from truecall_py.contracts.template import itself, resolve
+from truecall_py.contracts.template import escape_glob, resolve
 from truecall_py.core.errors import Unverified
 
 
@@ -58,10 +58,10 @@ def test_what_a_glob_names(check, glob, count):
 @given(st.text(alphabet="*?[]a.", min_size=1, max_size=8))
 def test_a_value_names_itself_alone(text):
     """A value of the call that looks like a pattern is met by nothing but a file of that very name."""
-    pattern = glob_walk.pattern(itself(text))
+    pattern = glob_walk.compile_pattern(escape_glob(text))
     assert all(plain for _, plain in pattern)
     assert "".join(character for character, _ in pattern) == text
-    assert glob_walk.meets(pattern, text) and not glob_walk.meets(pattern, text + "a")
+    assert glob_walk.matches_name(pattern, text) and not glob_walk.matches_name(pattern, text + "a")
 
 
 class Scope:
@@ -73,7 +73,7 @@ def test_templates_in_a_glob():
     """A value is written as itself, also the project's own folder; it may not climb."""
     assert resolve("d/{{args.x}}*.js", Scope(), "glob") == "d/[*]*.js"
     assert resolve("{{project}}/*.js", Scope(), "glob") == "/p[[][*]]/*.js"
-    assert glob_walk.split("/p[[][*]]/*.js")[0] == "/p[*]"
+    assert glob_walk.split_glob("/p[[][*]]/*.js")[0] == "/p[*]"
     with pytest.raises(Unverified):
         resolve("d/{{args.up}}/*.js", Scope(), "glob")
 

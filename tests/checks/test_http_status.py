@@ -184,7 +184,7 @@ class Growing:
 
 def with_snapshot(url, alone=True, **params):
     params = {"url": url, **params}
-    fact = http_status.before(params, CALL, World())
+    fact = http_status.take_snapshot(params, CALL, World())
     snapshot = Snapshot(0.0, None, {key("http_status", None, params): fact})
     world = World(snapshot=snapshot)
     if not alone:
@@ -224,17 +224,17 @@ def test_nothing_is_asked_before_the_call_where_nothing_is_compared(server):  # 
     """A look before costs a request, and may be one too many."""
     here = server(answer(200, "{}"))
     with pytest.raises(Unverified):
-        http_status.before({"url": here.url, "json": {"a": {"equals": 1}}}, CALL, World())
+        http_status.take_snapshot({"url": here.url, "json": {"a": {"equals": 1}}}, CALL, World())
     assert here.asked == []
-    assert not http_status.needs_before({"url": here.url})
-    assert http_status.needs_before({"count": {"$": {"increased_by": 1}}})
+    assert not http_status.needs_snapshot({"url": here.url})
+    assert http_status.needs_snapshot({"count": {"$": {"increased_by": 1}}})
 
 
 @pytest.mark.parametrize("page", [answer(500), answer(200, "no json"), answer(200, '{"total": "' + "x" * 70_000 + '"}')])
 def test_an_answer_before_the_call_that_cannot_be_kept_is_none(server, page):  # noqa: F811
     """A wrong status, no JSON, a value that is too long: left out of the snapshot."""
     with pytest.raises(Unverified):
-        http_status.before({"url": server(page).url, "json": {"total": {"changed": True}}}, CALL, World())
+        http_status.take_snapshot({"url": server(page).url, "json": {"total": {"changed": True}}}, CALL, World())
 
 
 @pytest.mark.parametrize("name", ["punycode", "klingon", "utf-7", "idna"])

@@ -208,7 +208,7 @@ def test_a_real_environment(tmp_path):
 
 def snapshot(root, **params):
     world = World(str(root), str(root))
-    fact = package.before(params, call(start_cwd=str(root)), world)
+    fact = package.take_snapshot(params, call(start_cwd=str(root)), world)
     return World(str(root), str(root), snapshot=Snapshot(0.0, None, {key("package", str(root), params): fact}))
 
 
@@ -303,9 +303,9 @@ def test_versions_are_compared_as_far_as_their_spelling_tells(have, wanted, same
     """Numbers are; what only pip can compare is no verdict."""
     if same is None:
         with pytest.raises(Unverified):
-            requirement.meets(have, wanted)
+            requirement.meets_specifier(have, wanted)
     else:
-        assert requirement.meets(have, wanted) is same
+        assert requirement.meets_specifier(have, wanted) is same
 
 
 @pytest.mark.parametrize(

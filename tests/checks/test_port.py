@@ -36,7 +36,7 @@ def why(world=None, **params):
 
 
 def snapshot(**params):
-    return World(snapshot=Snapshot(0.0, None, {key("port", None, params): port.before(params, CALL, World())}))
+    return World(snapshot=Snapshot(0.0, None, {key("port", None, params): port.take_snapshot(params, CALL, World())}))
 
 
 def test_open_and_closed():

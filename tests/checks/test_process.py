@@ -56,7 +56,7 @@ def why(tmp_path, **params):
 
 
 def snapshot(tmp_path, at=0.0, **params):
-    fact = process.before(params, CALL, World(str(tmp_path)))
+    fact = process.take_snapshot(params, CALL, World(str(tmp_path)))
     return World(str(tmp_path), snapshot=Snapshot(at, None, {key("process", str(tmp_path), params): fact}))
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecall_py.checks import sql
-from truecall_py.checks.support.sql_tokens import sweeping
+from truecall_py.checks.support.sql_tokens import find_sweeping
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import REFUTED, VERIFIED, ToolCall
 from truecall_py.world.world import World
@@ -89,20 +89,20 @@ NOT = (
 @pytest.mark.parametrize("text", SWEEPS)
 def test_what_certainly_sweeps(text):
     """A DELETE or UPDATE whose own words leave no row out."""
-    assert len(sweeping(text)) == 1
+    assert len(find_sweeping(text)) == 1
 
 
 @pytest.mark.parametrize("text", NOT)
 def test_what_does_not_or_not_for_certain(text):
     """Whatever is bounded, only named, rolled back, or read differently by some database."""
-    assert sweeping(text) == []
+    assert find_sweeping(text) == []
 
 
 @given(st.text(alphabet="DELETE FROM UPDATE SET WHERE'\"`$;()-*/#\\ \n=1a", max_size=60))
 @settings(max_examples=300, deadline=None)
 def test_no_text_makes_it_fail(text):
     """Whatever is sent, it is read without an error."""
-    assert all(each.upper().startswith(("DELETE", "UPDATE", "WITH", "EXPLAIN")) for each in sweeping(text))
+    assert all(each.upper().startswith(("DELETE", "UPDATE", "WITH", "EXPLAIN")) for each in find_sweeping(text))
 
 
 @pytest.mark.parametrize(("text", "kinds", "state"), [

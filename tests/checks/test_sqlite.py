@@ -272,7 +272,7 @@ def test_names_that_mean_something_in_a_uri_are_paths(base):
 
 
 def snapshot(base, params):
-    fact = sqlite.before(params, CALL, base.world())
+    fact = sqlite.take_snapshot(params, CALL, base.world())
     return base.world(snapshot=Snapshot(0.0, None, {key("sqlite", str(base.folder), params): fact}))
 
 

@@ -135,7 +135,7 @@ def test_a_report_from_before_the_call_is_no_evidence(tmp_path):
 
 
 def snapshot(root, at, **params):
-    fact = tests.before(asked(**params), call(), World(str(root), str(root)))
+    fact = tests.take_snapshot(asked(**params), call(), World(str(root), str(root)))
     return World(str(root), str(root), snapshot=Snapshot(at, None, {key("tests", str(root), asked(**params)): fact}))
 
 
@@ -175,8 +175,8 @@ def test_a_large_report_ends_with_the_time(tmp_path):
     """The clock is looked at while it is read."""
     data = b"<testsuite>" + b"<testcase name='a'/>" * 200_000 + b"</testsuite>"
     with pytest.raises(Unverified):
-        junit.results(data, World(ends=0.0).remaining)
-    assert junit.results(data, lambda: None).collected == 200_000
+        junit.parse_results(data, World(ends=0.0).remaining)
+    assert junit.parse_results(data, lambda: None).collected == 200_000
 
 
 # -- what the tool says ----------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ OUTPUTS = [
 @pytest.mark.parametrize(("runner", "text", "numbers"), OUTPUTS)
 def test_summaries_are_read(runner, text, numbers):
     """Every runner's own last lines, with colours and without; nothing is read into other text."""
-    found = runner_summaries.results(runner, text)
+    found = runner_summaries.parse_summaries(runner, text)
     assert [(each.collected, each.failed, each.skipped) for each in found] == numbers
 
 
@@ -292,7 +292,7 @@ def test_what_came_to_no_end_and_what_was_skipped_are_no_success(runner, text, s
 def test_a_killed_run_does_not_hide_that_another_ran_nothing():
     """No test in the last run that came to its end is still refuted."""
     assert say(SESSION + "=== no tests ran in 0.01s ===\n").state == REFUTED
-    assert runner_summaries.results("cargo", "error: 2 targets failed:\n" + CARGO)[0].failed == 1
+    assert runner_summaries.parse_summaries("cargo", "error: 2 targets failed:\n" + CARGO)[0].failed == 1
 
 
 def test_a_long_output_is_read_in_time():
@@ -300,7 +300,7 @@ def test_a_long_output_is_read_in_time():
     began = time.monotonic()
     for runner in runner_summaries.RUNNERS:
         for text in ("1 " * 400_000, "1 passed, " * 100_000, "= " * 500_000, "Ran 1\n" * 100_000, "(" * 1_000_000):
-            runner_summaries.results(runner, text)
+            runner_summaries.parse_summaries(runner, text)
     assert time.monotonic() - began < 20
 
 

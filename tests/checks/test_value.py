@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.check_outcome import outcome
 
 from truecall_py.checks.support import env_and_ini, file_formats, key_path
-from truecall_py.contracts.template import quoted, resolve
+from truecall_py.contracts.template import quote_key, resolve
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
 from truecall_py.worker.documents import value_of
@@ -62,7 +62,7 @@ DATA = {
 )
 def test_a_path_names_values(path, values):
     """Names, positions, elements by a key, every element; quotes make a name of anything."""
-    assert [held for _, held in key_path.select(DATA, key_path.parse(path))] == values
+    assert [held for _, held in key_path.select_values(DATA, key_path.parse(path))] == values
 
 
 @pytest.mark.parametrize("path", ["", ".", "a.", ".a", "a..b", "a[", "a[]", "a]", "a[b=]", 'a."b', 'a."b\\', "a[*", "a[0]b"])
@@ -76,8 +76,8 @@ def test_what_is_no_path(path):
 @given(st.text(max_size=10))
 def test_a_value_of_the_call_is_one_name(text):
     """Whatever a value of the call holds, it is one name in the path that it is put into."""
-    assert key_path.parse(f"a.{quoted(text)}.b")[1] == (key_path.NAME, text, "")
-    assert key_path.parse(f"a[name={quoted(text)}]")[1] == (key_path.WHERE, "name", text)
+    assert key_path.parse(f"a.{quote_key(text)}.b")[1] == (key_path.NAME, text, "")
+    assert key_path.parse(f"a[name={quote_key(text)}]")[1] == (key_path.WHERE, "name", text)
 
 
 def test_templates_in_a_path(check):
@@ -208,7 +208,7 @@ A=2
 
 def test_an_env_file_is_read_with_care():
     """Quotes, export, comments and texts over several lines; where readers differ there is no value."""
-    found = env_and_ini.env(ENV)
+    found = env_and_ini.parse_env(ENV)
     doubtful = {name for name, value in found.items() if isinstance(value, dict)}
     assert doubtful == set("GHIJK")
     assert {name: value for name, value in found.items() if name not in doubtful} == {
@@ -216,7 +216,7 @@ def test_an_env_file_is_read_with_care():
     }  # fmt: skip
     for text in ('A="open', "a b=1", "=1", "1A=2"):
         with pytest.raises(env_and_ini.Malformed):
-            env_and_ini.env(text)
+            env_and_ini.parse_env(text)
 
 
 INI = """
@@ -241,14 +241,14 @@ b = 4
 
 def test_an_ini_file_is_read_with_care():
     """Sections, both marks, values over several lines; where readers differ there is no value."""
-    found = env_and_ini.ini(INI)
+    found = env_and_ini.parse_ini(INI)
     assert found["top"] == "1"
     assert (found["a"]["b"], found["a"]["c"], found["a"]["long"]) == ("1", "2", "\none\ntwo")
     assert all(isinstance(found["a"][name], dict) for name in "def")
     assert (found["b"]["x"], found["b"]["y"]) == ("1", "2") and isinstance(found["b"]["b"], dict)
     for text in ("[a\nb=1", "[a] x\n", "= 1"):
         with pytest.raises(env_and_ini.Malformed):
-            env_and_ini.ini(text)
+            env_and_ini.parse_ini(text)
 
 
 def test_bombs_are_refused():
@@ -268,9 +268,9 @@ def test_bombs_are_refused():
 def test_comments_are_taken_out_of_json_and_nothing_else(value):
     """JSON without comments stays as it is; with comments and commas put in it means the same."""
     plain = json.dumps(value, indent=1)
-    assert file_formats.without_comments(plain) == plain
+    assert file_formats.strip_comments(plain) == plain
     commented = "\n".join(line if line.count('"') % 2 else line + " // , ] x" for line in plain.split("\n"))
-    assert json.loads(file_formats.without_comments(commented)) == value
+    assert json.loads(file_formats.strip_comments(commented)) == value
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_flat_files_are_read_in_linear_time():
 
     began = process_time()
     with pytest.raises(env_and_ini.Malformed):
-        env_and_ini.env('A="' + "x\n" * 200_000)
-    assert env_and_ini.env('A="' + "x\n" * 100_000 + '"\nB=1\n')["B"] == "1"
-    assert len(env_and_ini.ini("[s]\na = 1\n" + "  x\n" * 200_000)["s"]["a"]) == 400_001
+        env_and_ini.parse_env('A="' + "x\n" * 200_000)
+    assert env_and_ini.parse_env('A="' + "x\n" * 100_000 + '"\nB=1\n')["B"] == "1"
+    assert len(env_and_ini.parse_ini("[s]\na = 1\n" + "  x\n" * 200_000)["s"]["a"]) == 400_001
     assert process_time() - began < 5

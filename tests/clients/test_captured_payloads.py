@@ -12,7 +12,7 @@ from support.payload_worlds import LIARS, MADE, PAYLOADS, handled, honest, lies,
 from truecall_py import judge
 from truecall_py.clients import load_hook, recognise
 from truecall_py.clients.payload import text_of
-from truecall_py.contracts.facts import exit_code, reported
+from truecall_py.contracts.facts import find_exit_code, find_reported
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, REFUTED
 from truecall_py.policy.orders import REPLACE, deliver
@@ -199,8 +199,8 @@ def test_a_captured_call_is_read_as_what_it_was(name, tmp_path):
     project = tmp_path / "project"
     world = World()
     assert set(call.kinds) == row["kinds"]
-    assert exit_code(call, world) == row["code"]
-    assert reported(call, world) == row["said"]
+    assert find_exit_code(call, world) == row["code"]
+    assert find_reported(call, world) == row["said"]
     assert call.background == row.get("background", False)
     if "files" in row:
         assert [(file.path, file.action) for file in call.files] == [
@@ -255,7 +255,7 @@ def test_an_exit_code_is_found_in_the_transcript(name, tmp_path):
     lines = [other_call, "not json", record(call, RECORDED[name]), other_call]
     put(tmp_path / os.path.relpath(call.transcript, tmp_path), "\n".join(lines) + "\n")
     code = RECORDED[name]
-    assert (exit_code(call, World()), reported(call, World())) == (code, "failure" if code else "success")
+    assert (find_exit_code(call, World()), find_reported(call, World())) == (code, "failure" if code else "success")
 
 
 @pytest.mark.parametrize("name", [name for harness in HARNESSES for name in names(harness)])
@@ -326,7 +326,7 @@ def test_the_packs_are_silent_to_a_call_that_worked(name, tmp_path, packs):
     judgement = judge(text(name, tmp_path), packs)
     assert told(judgement) == ""
     assert all(
-        verdict.state != REFUTED or reported(judgement.call, World()) == "failure" for verdict in judgement.verdicts
+        verdict.state != REFUTED or find_reported(judgement.call, World()) == "failure" for verdict in judgement.verdicts
     )
 
 
@@ -342,7 +342,7 @@ def test_the_packs_block_a_lie_about_a_file(name, what, tmp_path, packs):
     refused = [verdict for verdict in judgement.verdicts if verdict.state == REFUTED]
     assert refused and all(verdict.outcome == "lie" for verdict in refused)
     assert told(judgement).startswith("NOT DONE") and judgement.correction.replace
-    said = reported(judgement.call, World())
+    said = find_reported(judgement.call, World())
     assert all(deliver(verdict, judgement.call, said).form == REPLACE for verdict in refused)
 
 

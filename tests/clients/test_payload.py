@@ -18,7 +18,7 @@ from truecall_py.clients.gemini_cli import hook as gemini_cli
 from truecall_py.clients.opencode import hook as opencode
 from truecall_py.clients.payload import read
 from truecall_py.clients.qwen_code import hook as qwen_code
-from truecall_py.contracts.facts import Facts, exit_code, reported
+from truecall_py.contracts.facts import Facts, find_exit_code, find_reported
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT
 from truecall_py.world.world import World
@@ -184,12 +184,12 @@ def test_codex_exit_code_comes_from_its_transcript(tmp_path: Any) -> None:
         + record("tt", exit_code=0, status="completed")
     )  # fmt: skip
     call = of_codex("Bash", {"command": "x"}, tool_response="", transcript_path=str(path))
-    assert (exit_code(call, World()), reported(call, World())) == (7, "failure")
+    assert (find_exit_code(call, World()), find_reported(call, World())) == (7, "failure")
     path.write_text(record("t", exit_code=0, status="completed"))
-    assert (exit_code(call, World()), reported(call, World())) == (0, "success")
+    assert (find_exit_code(call, World()), find_reported(call, World())) == (0, "success")
     for transcript in (None, str(tmp_path / "none"), str(tmp_path)):
         call = of_codex("Bash", {"command": "x"}, tool_response="", transcript_path=transcript)
-        assert (exit_code(call, World()), reported(call, World())) == (None, "unknown")
+        assert (find_exit_code(call, World()), find_reported(call, World())) == (None, "unknown")
 
 
 def test_a_long_transcript_is_read_from_its_end(tmp_path: Any) -> None:
@@ -200,7 +200,7 @@ def test_a_long_transcript_is_read_from_its_end(tmp_path: Any) -> None:
         file.write(record("t", exit_code=5, aggregated_output="z" * 400_000))
         file.write(filler * 300)
     call = of_codex("Bash", {"command": "x"}, tool_response="", transcript_path=str(path))
-    assert exit_code(call, World()) == 5
+    assert find_exit_code(call, World()) == 5
 
 
 def test_text_is_all_the_text_whatever_the_shape() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from truecall_py.contracts.facts import path_in
-from truecall_py.contracts.template import names, parse, resolve
+from truecall_py.contracts.facts import value_at
+from truecall_py.contracts.template import list_names, parse, resolve
 from truecall_py.core.errors import Unverified
 
 CALL: dict[str, Any] = {
@@ -22,7 +22,7 @@ CALL: dict[str, Any] = {
 
 class Scope:
     def get(self, path: str) -> Any:
-        return path_in(CALL, path)
+        return value_at(CALL, path)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_may_not_be_filled_in_is_no_verdict(text: Any, kind: str) -> None:
 
 def test_names_finds_every_template_however_deep() -> None:
     """Lint and loader learn which facts a check uses from one function."""
-    assert names({"a": ["{{x.y}}", {"b": 'z{{q}}{{r | default: "1"}}'}], "c": 3}) == {"x.y", "q", "r"}
+    assert list_names({"a": ["{{x.y}}", {"b": 'z{{q}}{{r | default: "1"}}'}], "c": 3}) == {"x.y", "q", "r"}
 
 
 @pytest.mark.parametrize("text", ["{{a}}", "x{{a}}y{{b}}z", "plain", ""])

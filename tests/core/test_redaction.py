@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from truecall_py.contracts.matchers import describe, shown
+from truecall_py.contracts.matchers import describe, quote_value
 from truecall_py.core.redaction import harmless, masked, plain, quoted, shortened
 from truecall_py.core.secret_patterns import MASK
 
@@ -102,7 +102,7 @@ def test_masking_twice_is_masking_once(text: str) -> None:
 @pytest.mark.parametrize("matcher", ["equals", "not_equals", "contains", "is"])
 def test_what_a_check_says_of_a_secret(value: object, words: str, matcher: str) -> None:
     """A phrase names the place and quotes the value: the name stands far from it, and hides it all the same."""
-    is_ = f"is {shown(value)}" if matcher == "is" else describe({matcher: value})
+    is_ = f"is {quote_value(value)}" if matcher == "is" else describe({matcher: value})
     text = masked(words.format("DB_PASSWORD", is_))
     assert "hunter4" not in text and "4444" not in text and "DB_PASSWORD" in text
     assert masked(words.format("title", is_)) == words.format("title", is_)

@@ -11,7 +11,7 @@ from truecall_py.authoring import changed_files, shell_commands
 from truecall_py.authoring.changed_files import Window
 from truecall_py.contract_files import loader
 from truecall_py.contract_files.yaml_writer import write_comment, write_flow, write_text
-from truecall_py.contracts.facts import exit_code
+from truecall_py.contracts.facts import find_exit_code
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import UsageError
 from truecall_py.core.record import record
@@ -203,7 +203,7 @@ class Recorder:
 
     def of_command(self) -> Iterator[Candidate]:
         line = self.call.args.get("command")
-        code = exit_code(self.call, self.world)
+        code = find_exit_code(self.call, self.world)
         ways = shell_commands.find_patterns(line, code) if isinstance(line, str) else []
         if not ways:
             raise UsageError(
@@ -225,7 +225,7 @@ class Recorder:
 
     def produced(self, way: shell_commands.Command) -> list[Candidate]:
         """The files that a command changed; the one that it names is captured."""
-        found, line, code = [], self.call.args["command"], exit_code(self.call, self.world)
+        found, line, code = [], self.call.args["command"], find_exit_code(self.call, self.world)
         folder = os.path.realpath(self.call.start_cwd or self.call.cwd or "/")
         for candidate in self.of_changes():
             (check,) = candidate.check.values()

@@ -8,7 +8,7 @@ import os
 from truecall_py.checks import EXECUTION
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import describe, holds, shown
+from truecall_py.contracts.matchers import describe, matches, quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
 
@@ -63,38 +63,38 @@ LINES = 2  # of the beginning and of the end of an output
 STREAMS = (("stdout", "its standard output"), ("stderr", "its standard error"))
 
 
-def wanted_codes(params: dict[str, Any]) -> list[int]:
+def list_exit_codes(params: dict[str, Any]) -> list[int]:
     codes = params.get("exit", 0)
     return codes if isinstance(codes, list) else [codes]
 
 
-def written(argv: list[str]) -> str:
+def quote_argv(argv: list[str]) -> str:
     line = " ".join(argv)
     return f"`{line if len(line) <= 160 else line[:157] + '...'}`"
 
 
 def expect(params: dict[str, Any]) -> str:
-    codes = " or ".join(map(str, wanted_codes(params)))
-    words = [f"{written(params['run'])} ends with exit code {codes}"]
+    codes = " or ".join(map(str, list_exit_codes(params)))
+    words = [f"{quote_argv(params['run'])} ends with exit code {codes}"]
     words += [f"{what} {describe(params[name])}" for name, what in STREAMS if params.get(name)]
     return ", ".join(words)
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected = expect(params)
-    finished = world.run(argv(params, world), params.get("env"), folder(params, world))
+    finished = world.run(resolve_argv(params, world), params.get("env"), find_folder(params, world))
     if finished.exit_code is None:
         return unverified(expected, finished.trouble, finished.cause)
-    if finished.exit_code not in wanted_codes(params):
-        return refuted(expected, f"exit code {finished.exit_code}{output(finished)}")
+    if finished.exit_code not in list_exit_codes(params):
+        return refuted(expected, f"exit code {finished.exit_code}{describe_output(finished)}")
     for name, what in STREAMS:
         matcher = params.get(name)
         if not matcher:
             continue
         if finished.trouble:  # the part that decides may be the one that was dropped
             return unverified(expected, finished.trouble, "probe")
-        if not holds(matcher, getattr(finished, name), world):
-            found = f"exit code {finished.exit_code}, {what} is {excerpt(getattr(finished, name))}"
+        if not matches(matcher, getattr(finished, name), world):
+            found = f"exit code {finished.exit_code}, {what} is {shorten_output(getattr(finished, name))}"
             return refuted(expected, found)
     return verified(expected, f"exit code {finished.exit_code}")
 
@@ -103,20 +103,20 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
     """What a program that ends with 0 prints as JSON; ABSENT where it prints nothing. Raises Unverified."""
     from truecall_py.core.fast_json import Refused, loads
 
-    finished = world.run(argv(params, world), params.get("env"), folder(params, world))
+    finished = world.run(resolve_argv(params, world), params.get("env"), find_folder(params, world))
     if finished.exit_code is None or finished.trouble:
         raise Unverified(finished.trouble or "it did not end", finished.cause)
     if finished.exit_code:
-        raise Unverified(f"exit code {finished.exit_code}{output(finished)}", "world")
+        raise Unverified(f"exit code {finished.exit_code}{describe_output(finished)}", "world")
     if not finished.stdout.strip():
         return ABSENT
     try:
         return loads(finished.stdout)
     except Refused as refused:
-        raise Unverified(f"its output is no JSON ({refused}): {excerpt(finished.stdout)}", "world") from None
+        raise Unverified(f"its output is no JSON ({refused}): {shorten_output(finished.stdout)}", "world") from None
 
 
-def argv(params: dict[str, Any], world: World) -> list[str]:
+def resolve_argv(params: dict[str, Any], world: World) -> list[str]:
     """The command. A relative path of a program starts at the contract's folder: that one was trusted, and
     the folder of the call is the agent's choice."""
     program, *rest = params["run"]
@@ -125,7 +125,7 @@ def argv(params: dict[str, Any], world: World) -> list[str]:
     return [program, *rest]
 
 
-def folder(params: dict[str, Any], world: World) -> str | None:
+def find_folder(params: dict[str, Any], world: World) -> str | None:
     if params.get("cwd"):
         return world.resolve(params["cwd"])
     if world.base is None and world.project:
@@ -133,18 +133,18 @@ def folder(params: dict[str, Any], world: World) -> str | None:
     return world.base
 
 
-def output(finished: Finished) -> str:
+def describe_output(finished: Finished) -> str:
     parts = [
-        f"; {name}: {excerpt(text)}"
+        f"; {name}: {shorten_output(text)}"
         for name, text in (("stderr", finished.stderr), ("stdout", finished.stdout))
         if text.strip()
     ]
     return "".join(parts)
 
 
-def excerpt(text: str) -> str:
+def shorten_output(text: str) -> str:
     """The first and the last lines of an output: what was done, and how it ended."""
     lines = [line.rstrip() for line in text.split("\n") if line.strip()]
     if len(lines) > 2 * LINES:
         lines = [*lines[:LINES], "...", *lines[-LINES:]]
-    return shown("\n".join(lines), 400)
+    return quote_value("\n".join(lines), 400)

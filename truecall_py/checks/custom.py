@@ -15,7 +15,7 @@ import os
 from truecall_py.checks import EXECUTION
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import shown
+from truecall_py.contracts.matchers import quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, REFUTED, UNVERIFIED, VERIFIED
 
@@ -80,25 +80,25 @@ def expect(params: dict[str, Any]) -> str:
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if params.get("python") and params.get("run"):
         raise Unverified("custom takes either python or run, and both are given", "contract")
-    from truecall_py.contracts.facts import as_json
+    from truecall_py.contracts.facts import to_plain_call
 
-    plain = as_json(call, world)
+    plain = to_plain_call(call, world)
     if params.get("python"):
-        return taken(asked(params["python"], plain, world), expect(params))
-    return answered(params, plain, world)
+        return take_verdict(call_function(params["python"], plain, world), expect(params))
+    return run_program(params, plain, world)
 
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
     """What is under `receipt` or `receipts` of the map that a function returns, or that is the last line of a program
     which ends with 0; ABSENT for null. Raises Unverified."""
-    from truecall_py.contracts.facts import as_json
+    from truecall_py.contracts.facts import to_plain_call
     from truecall_py.core.fast_json import Refused, dumps, loads
 
     if params.get("python") and params.get("run"):
         raise Unverified("custom takes either python or run, and both are given", "contract")
-    plain = as_json(call, world)
+    plain = to_plain_call(call, world)
     if params.get("python"):
-        said: Any = asked(params["python"], plain, world, "receipt")
+        said: Any = call_function(params["python"], plain, world, "receipt")
     else:
         finished = world.run(params["run"], None, world.project or None, dumps(plain).encode())
         if finished.exit_code is None or finished.exit_code or finished.trouble:
@@ -114,7 +114,7 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
     return ABSENT if said[names[0]] is None else said[names[0]]
 
 
-def asked(where: str, plain: dict[str, Any], world: World, do: str = "custom") -> dict[str, Any]:
+def call_function(where: str, plain: dict[str, Any], world: World, do: str = "custom") -> dict[str, Any]:
     """The answer of a Python function, from the slow lane; `do` says what is wanted of it: custom, or receipt."""
     file, colon, function = where.rpartition(":")
     if not colon or not file or not function.isidentifier():
@@ -129,7 +129,7 @@ def asked(where: str, plain: dict[str, Any], world: World, do: str = "custom") -
     return world.slow(job)
 
 
-def answered(params: dict[str, Any], plain: dict[str, Any], world: World) -> Outcome:
+def run_program(params: dict[str, Any], plain: dict[str, Any], world: World) -> Outcome:
     """The answer of a program: its last line, or else its exit code."""
     from truecall_py.core.fast_json import dumps
 
@@ -137,29 +137,29 @@ def answered(params: dict[str, Any], plain: dict[str, Any], world: World) -> Out
     finished = world.run(params["run"], None, world.project or None, dumps(plain).encode())
     if finished.exit_code is None:
         return unverified(expected, finished.trouble, finished.cause)
-    said = last_line(finished.stdout)
+    said = read_last_line(finished.stdout)
     code = finished.exit_code
     if said is not None:
         if code and said.get("verdict") == VERIFIED:
             raise Unverified(f"it says verified and ends with exit code {code}", "contract")
-        return taken(said, expected)
-    if code == 0 and (finished.trouble or unclear(finished.stdout)):
+        return take_verdict(said, expected)
+    if code == 0 and (finished.trouble or looks_like_verdict(finished.stdout)):
         # Exit code 0 beside something that may be another verdict is no clear answer.
         why = finished.trouble or "its last line is no JSON object with a verdict, yet its output speaks of one"
         return unverified(expected, why, "contract")
     words = (finished.stdout.strip() or finished.stderr.strip()).rpartition("\n")[2]
-    found = f"exit code {code}{', ' + shown(words) if words else ''}"
+    found = f"exit code {code}{', ' + quote_value(words) if words else ''}"
     if code in (0, 1):
         return refuted(expected, found) if code else verified(expected, found)
     return unverified(expected, f"it gives no verdict: {found}", "contract")
 
 
-def unclear(output: str) -> bool:
+def looks_like_verdict(output: str) -> bool:
     """Whether an output looks like an answer in JSON that could not be read as one."""
     return "verdict" in output or output.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
 
 
-def last_line(output: str) -> dict[str, Any] | None:
+def read_last_line(output: str) -> dict[str, Any] | None:
     """The JSON object with a verdict that the last line is, None where it is something else."""
     line = output.rstrip().rpartition("\n")[2].strip()
     if not line.startswith("{"):
@@ -173,7 +173,7 @@ def last_line(output: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and "verdict" in value else None
 
 
-def taken(said: dict[str, Any], expected: str) -> Outcome:
+def take_verdict(said: dict[str, Any], expected: str) -> Outcome:
     """A person's verdict as an Outcome."""
     verdict = said.get("verdict")
     expected = str(said.get("expected") or expected)[:LONGEST]
@@ -184,4 +184,4 @@ def taken(said: dict[str, Any], expected: str) -> Outcome:
         return refuted(expected, found or "it does not hold")
     if verdict == UNVERIFIED:
         return unverified(expected, found or "the check itself says that it cannot tell", "probe")
-    raise Unverified(f"it answers with the verdict {shown(verdict, 60)}, which there is not", "contract")
+    raise Unverified(f"it answers with the verdict {quote_value(verdict, 60)}, which there is not", "contract")

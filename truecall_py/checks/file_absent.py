@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.file_exists import itself, named
-from truecall_py.checks.support.nearest_names import nearest
+from truecall_py.checks.file_exists import name_file_type, strip_slashes
+from truecall_py.checks.support.nearest_names import find_nearest
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.field import field
 from truecall_py.core.errors import Unverified
@@ -51,21 +51,21 @@ def expect(params: dict[str, Any]) -> str:
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected = expect(params)
-    path = itself(world.resolve(params["path"]))
+    path = strip_slashes(world.resolve(params["path"]))
     found = world.stat(path, follow=False)
     if found is not None:
-        return refuted(expected, f"{named(found.st_mode)} is still at {path}")
+        return refuted(expected, f"{name_file_type(found.st_mode)} is still at {path}")
     if params.get("vacuous") == "ok":
         return verified(expected, f"nothing at {path}")
     earlier = world.earlier(NAME, params)
     if earlier is False:
         why = f"nothing is at {path}, and nothing was there before the call"
-        return unverified(expected, why, "vacuous", nearest(path, world))
-    proof = "it was there before the call" if earlier else was_there(path, call, world)
+        return unverified(expected, why, "vacuous", find_nearest(path, world))
+    proof = "it was there before the call" if earlier else find_proof(path, call, world)
     if proof:
         return verified(expected, f"nothing at {path}; {proof}")
     why = f"nothing is at {path}, but nothing proves that it was there before"
-    return unverified(expected, why, "harness", nearest(path, world))
+    return unverified(expected, why, "harness", find_nearest(path, world))
 
 
 def asks_removal(params: dict[str, Any]) -> bool:
@@ -73,17 +73,17 @@ def asks_removal(params: dict[str, Any]) -> bool:
     return bool(params.get("path") == "{{file.path}}")
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> bool:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> bool:
     """Whether anything stands at the path before the call."""
-    return world.stat(itself(world.resolve(params["path"])), follow=False) is not None
+    return world.stat(strip_slashes(world.resolve(params["path"])), follow=False) is not None
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     """A snapshot is not needed: the last commit, or a patch, may prove that the file existed."""
     return False
 
 
-def was_there(path: str, call: ToolCall, world: World) -> str:
+def find_proof(path: str, call: ToolCall, world: World) -> str:
     """What proves that the path existed before the call, or ""."""
     plain = os.path.normpath(path)
     if any(file.action == "delete" and os.path.normpath(file.path) == plain for file in call.files):

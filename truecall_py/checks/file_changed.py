@@ -7,11 +7,11 @@ import os
 import stat as modes
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.file_exists import mark, named
-from truecall_py.checks.support.nearest_names import nearest
-from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.checks.file_exists import file_mark, name_file_type
+from truecall_py.checks.support.nearest_names import find_nearest
+from truecall_py.checks.support.outcomes import compare_effect, refuted, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import deltas, describe, holds, shown
+from truecall_py.contracts.matchers import describe, has_delta, matches, quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, OLD
 
@@ -101,28 +101,28 @@ def expect(params: dict[str, Any]) -> str:
     return f"{params['path']} {', '.join(words)}"
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     if params.get("since") == "head":
-        return deltas(params.get("size"))
-    return params.get("mode") == "kept" or deltas(params.get("size")) or any(name in params for name in CONTENT)
+        return has_delta(params.get("size"))
+    return params.get("mode") == "kept" or has_delta(params.get("size")) or any(name in params for name in CONTENT)
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
     """What stands at the path before the call; None: nothing. Its content only as far as it is asked for."""
     path = world.resolve(params["path"])
     found = world.stat(path)
     if found is None:
         return None
-    told: dict[str, Any] = {"mark": mark(found), "mode": modes.S_IMODE(found.st_mode), "size": found.st_size}
+    told: dict[str, Any] = {"mark": file_mark(found), "mode": modes.S_IMODE(found.st_mode), "size": found.st_size}
     if params.get("since") == "head" or not modes.S_ISREG(found.st_mode) or found.st_size > LARGEST:
         return told
-    return {**told, **contents(params, world.read(path))} if any(name in params for name in CONTENT) else told
+    return {**told, **read_facts(params, world.read(path))} if any(name in params for name in CONTENT) else told
 
 
-def contents(params: dict[str, Any], data: bytes, whole: bool = False) -> dict[str, Any]:
-    from truecall_py.checks.support.line_endings import facts
+def read_facts(params: dict[str, Any], data: bytes, whole: bool = False) -> dict[str, Any]:
+    from truecall_py.checks.support.line_endings import read_facts
 
-    return facts(data, whole or any(name in params for name in WHOLE))
+    return read_facts(data, whole or any(name in params for name in WHOLE))
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
@@ -130,39 +130,39 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     path = world.resolve(params["path"])
     found = world.stat(path)
     if found is None:
-        return refuted(expected, f"nothing at {path}", nearest(path, world), True)
+        return refuted(expected, f"nothing at {path}", find_nearest(path, world), True)
     if not modes.S_ISREG(found.st_mode):
-        return refuted(expected, f"{named(found.st_mode)} at {path}", blank=True)
+        return refuted(expected, f"{name_file_type(found.st_mode)} at {path}", blank=True)
     earlier = world.earlier(NAME, params)
-    was: Any = committed(params, path, world) if params.get("since") == "head" else earlier
+    was: Any = read_committed(params, path, world) if params.get("since") == "head" else earlier
     now: dict[str, Any] = {"mode": modes.S_IMODE(found.st_mode), "size": found.st_size}
     if any(name in params for name in CONTENT):
-        now.update(contents(params, world.read(path), was is ABSENT))
-    wrong, certain = attributes(params, was, now, world)
+        now.update(read_facts(params, world.read(path), was is ABSENT))
+    wrong, certain = judge_attributes(params, was, now, world)
     if not wrong and was is None:
-        wrong, certain = made_new(params), True
+        wrong, certain = judge_new_file(params), True
     elif not wrong and was is ABSENT:
-        wrong, certain = by_the_call(params, path, call, now)
+        wrong, certain = judge_by_call(params, path, call, now)
     elif not wrong:
-        wrong, certain = changed(params, call, was, now)
+        wrong, certain = judge_content(params, call, was, now)
     if wrong and not certain and params.get("since") != "head" and not world.alone(NAME, params):
         raise Unverified(f"{path} {wrong}, but another call about it ran at the same time", "probe")
     if wrong:
         return refuted(expected, f"{path} {wrong}")
-    effect = since(earlier["mark"] if earlier else earlier, mark(found))
+    effect = compare_effect(earlier["mark"] if earlier else earlier, file_mark(found))
     # That nothing changed may be just what is asked for, and is no sign of an idle call then.
     still = params.get("content") is False or (params.get("size") or {}).get("increased_by") == 0
     return verified(expected, f"{path}, {found.st_size} bytes", "" if still and effect == OLD else effect)
 
 
-def attributes(params: dict[str, Any], was: Any, now: dict[str, Any], world: World) -> tuple[str, bool]:
+def judge_attributes(params: dict[str, Any], was: Any, now: dict[str, Any], world: World) -> tuple[str, bool]:
     """(what is wrong with size or mode, whether no other call can have done it)."""
     matcher = params.get("size")
     if matcher:
         sizes = None if was is ABSENT else (was["size"] if was else ABSENT,)
-        if not holds(matcher, now["size"], world, before=sizes):
+        if not matches(matcher, now["size"], world, before=sizes):
             then = f", and had {was['size']} before" if was else ""
-            return f"has {now['size']} bytes{then}", not deltas(matcher)
+            return f"has {now['size']} bytes{then}", not has_delta(matcher)
     mode = params.get("mode")
     if mode and mode != "kept" and int(mode, 8) != now["mode"]:
         return f"has mode {now['mode']:04o}", True
@@ -179,7 +179,7 @@ def attributes(params: dict[str, Any], was: Any, now: dict[str, Any], world: Wor
     return "", False
 
 
-def made_new(params: dict[str, Any]) -> str:
+def judge_new_file(params: dict[str, Any]) -> str:
     """What is wrong with a file that was not there before; Unverified where it had nothing to keep."""
     if params.get("content") is False:
         return "is new: nothing was there before"
@@ -188,12 +188,12 @@ def made_new(params: dict[str, Any]) -> str:
     return ""
 
 
-def by_the_call(params: dict[str, Any], path: str, call: ToolCall, now: dict[str, Any]) -> tuple[str, bool]:
+def judge_by_call(params: dict[str, Any], path: str, call: ToolCall, now: dict[str, Any]) -> tuple[str, bool]:
     """The same as `changed`, told by the content that the call itself says was there: as clients show it, with line
     ends made one and without a byte order mark. Raises Unverified where that is not enough."""
     if not any(name in params for name in CONTENT):
         return "", True
-    original = original_of(path, call)
+    original = find_original(path, call)
     if original is None:
         raise Unverified("no snapshot was taken before the call, and the call does not say what was there", "harness")
     if "\ufffd" in original:
@@ -201,29 +201,29 @@ def by_the_call(params: dict[str, Any], path: str, call: ToolCall, now: dict[str
     if "line_endings" in params or "encoding" in params:
         raise Unverified("no snapshot was taken before the call, and clients do not show line ends and encodings as "
                          "they are", "harness")  # fmt: skip
-    from truecall_py.checks.support.line_endings import facts, view
+    from truecall_py.checks.support.line_endings import read_facts, read_view
 
-    told = facts(original.encode("utf-8", "surrogatepass"), True)
-    same = view(told) == view(now)
-    if "content" in params and same and (params["content"] is False or not edits_something(call)):
+    told = read_facts(original.encode("utf-8", "surrogatepass"), True)
+    same = read_view(told) == read_view(now)
+    if "content" in params and same and (params["content"] is False or not has_edit(call)):
         raise Unverified("no snapshot was taken before the call; what the call shows of the content before it is the "
                          "same, but line ends and byte order marks it does not show", "harness")  # fmt: skip
     if "content" in params and same is params["content"]:
         return f"has {'the' if same else 'another'} content {'that it had' if same else 'than'} before the call", True
-    return edited(params, call, told, now)
+    return judge_edits(params, call, told, now)
 
 
-def edits_something(call: ToolCall) -> bool:
+def has_edit(call: ToolCall) -> bool:
     """Whether the call sent an edit that changes more than line ends."""
-    from truecall_py.checks.support.edits import sent
+    from truecall_py.checks.support.edits import parse_edits
 
     try:
-        return any(edit.old.split() != edit.new.split() for edit in sent(call.args))
+        return any(edit.old.split() != edit.new.split() for edit in parse_edits(call.args))
     except Unverified:
         return False
 
 
-def original_of(path: str, call: ToolCall) -> str | None:
+def find_original(path: str, call: ToolCall) -> str | None:
     """The content before the call as the call itself tells it, None where it does not."""
     plain = os.path.normpath(path)
     told = next((file.before for file in call.files if os.path.normpath(file.path) == plain), None)
@@ -233,7 +233,8 @@ def original_of(path: str, call: ToolCall) -> str | None:
     return told
 
 
-def changed(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: dict[str, Any]) -> tuple[str, bool]:
+def judge_content(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: dict[str, Any]) -> tuple[str,
+                                                                                                             bool]:
     """(what is wrong with the content, whether no other call can have done it), by the content before."""
     if not any(name in params for name in CONTENT):
         return "", False
@@ -247,76 +248,84 @@ def changed(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: di
         return f"has the content that it had {then}, byte for byte ({now['size']} bytes)", True
     if params.get("content") is False and not same:
         return f"has another content than {then}: {now['size']} bytes, and {was['size']} {then}", False
-    from truecall_py.checks.support.line_endings import other_encoding, other_endings
+    from truecall_py.checks.support.line_endings import compare_encoding, compare_endings
 
     if "line_endings" in params:
-        wrong = other_endings(was, now)
+        wrong = compare_endings(was, now)
         if wrong:
             return wrong, False
     if "encoding" in params:
-        wrong = other_encoding(was, now, text_sent(call), stretches(call, was))
+        wrong = compare_encoding(was, now, join_sent_text(call), find_untouched_text(call, was))
         if wrong:
             return wrong, False
-    return edited(params, call, was, now)
+    return judge_edits(params, call, was, now)
 
 
-def text_sent(call: ToolCall) -> str | None:
+def join_sent_text(call: ToolCall) -> str | None:
     """All the text that the call put into the file; None where that is not known."""
-    from truecall_py.checks.support.edits import sent
+    from truecall_py.checks.support.edits import parse_edits
 
     try:
-        return "\n".join(edit.new for edit in sent(call.args))
+        return "\n".join(edit.new for edit in parse_edits(call.args))
     except Unverified:
         content = call.args.get("content")
         return content if isinstance(content, str) else None
 
 
-def stretches(call: ToolCall, was: dict[str, Any]) -> list[str] | None:
+def find_untouched_text(call: ToolCall, was: dict[str, Any]) -> list[str] | None:
     """The content before, without what the edits replaced; None where they are not known."""
-    from truecall_py.checks.support.edits import outcomes, sent, untouched
-    from truecall_py.checks.support.line_endings import view, wide
+    from truecall_py.checks.support.edits import find_outcomes, list_untouched, parse_edits
+    from truecall_py.checks.support.line_endings import find_wide_encoding, read_view
 
     try:
-        return untouched(outcomes(view(was), sent(call.args), wide(was))[0])
+        return list_untouched(find_outcomes(read_view(was), parse_edits(call.args), find_wide_encoding(was))[0])
     except Unverified:
         return None
 
 
-def edited(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: dict[str, Any]) -> tuple[str, bool]:
+def judge_edits(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: dict[str, Any]) -> tuple[str, bool]:
     """(what is wrong with the edits or outside of them, whether it is this call's doing). Raises Unverified."""
     if "rest" not in params and "edits" not in params:
         return "", True
-    from truecall_py.checks.support.edits import LANDED, LOST, joined, kept, outcomes, sent, states
-    from truecall_py.checks.support.line_endings import readable, view, wide
+    from truecall_py.checks.support.edits import (
+        LANDED,
+        LOST,
+        find_outcomes,
+        find_states,
+        is_rest_kept,
+        join_pieces,
+        parse_edits,
+    )
+    from truecall_py.checks.support.line_endings import find_wide_encoding, make_readable, read_view
 
-    edits, old, new = sent(call.args), view(was), view(now)
+    edits, old, new = parse_edits(call.args), read_view(was), read_view(now)
     if "edits" in params:
-        found = states(old, new, edits, wide(was))
+        found = find_states(old, new, edits, find_wide_encoding(was))
         lost = [number for number, state in enumerate(found) if state == LOST]
         if lost:
             brought = [edits[number].new or f"the deletion of {edits[number].old}" for number in lost[:3]]
-            texts = ", ".join(shown(text, 80) for text in brought)
+            texts = ", ".join(quote_value(text, 80) for text in brought)
             return f"lost {len(lost)} of {len(edits)} edits: {texts}", True
         if found.count(LANDED) < len(found):
             number = next(number for number, state in enumerate(found) if state != LANDED) + 1
             why = f"edit {number} is not in it as it was sent, and something else changed the file"
             raise Unverified(why, "probe")
-    if "rest" in params and not kept(old, new, edits, wide(was)):
-        wanted = joined(outcomes(old, edits, wide(was))[0])
-        return f"changed outside of the edits: {first_other(wanted, new, readable)}", False
+    if "rest" in params and not is_rest_kept(old, new, edits, find_wide_encoding(was)):
+        wanted = join_pieces(find_outcomes(old, edits, find_wide_encoding(was))[0])
+        return f"changed outside of the edits: {find_first_difference(wanted, new, make_readable)}", False
     return "", True
 
 
-def first_other(wanted: str, held: str, readable: Any) -> str:
+def find_first_difference(wanted: str, held: str, readable: Any) -> str:
     """The first line in which two texts differ, for a person."""
     ours, theirs = wanted.split("\n"), held.split("\n")
     for number, (left, right) in enumerate(zip(ours, theirs, strict=False), 1):
         if left != right:
-            return f"line {number} is {shown(readable(right), 80)} instead of {shown(readable(left), 80)}"
+            return f"line {number} is {quote_value(readable(right), 80)} instead of {quote_value(readable(left), 80)}"
     return f"it has {len(theirs)} lines instead of {len(ours)}"
 
 
-def committed(params: dict[str, Any], path: str, world: World) -> dict[str, Any] | None:
+def read_committed(params: dict[str, Any], path: str, world: World) -> dict[str, Any] | None:
     """The file as the last commit has it, None where it has none. Raises Unverified."""
     job: dict[str, object] = {"do": "committed", "path": os.path.realpath(path), "project": world.project}
     told: Any = world.slow(job)
@@ -324,4 +333,4 @@ def committed(params: dict[str, Any], path: str, world: World) -> dict[str, Any]
         return None
     executable = bool(told["mode"] & 0o100)
     state = {"mode": told["mode"], "executable": executable, "converted": told.get("converted", "")}
-    return {**contents(params, str(told["text"]).encode("latin-1")), **state}
+    return {**read_facts(params, str(told["text"]).encode("latin-1")), **state}

@@ -8,10 +8,10 @@ import stat as modes
 
 from truecall_py.checks import LOGIC
 from truecall_py.checks.support.git_worktree import strayed
-from truecall_py.checks.support.nearest_names import nearest
-from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
+from truecall_py.checks.support.nearest_names import find_nearest
+from truecall_py.checks.support.outcomes import compare_effect, refuted, unverified, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import shown
+from truecall_py.contracts.matchers import quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
 
@@ -86,7 +86,7 @@ CONTENT = ("contains", "not_contains", "matches", "equals", "not_lost", "sha256"
 SLACK = 2.0
 
 
-def named(mode: int) -> str:
+def name_file_type(mode: int) -> str:
     return next((name for test, name in NAMED if test(mode)), "something else")
 
 
@@ -106,7 +106,7 @@ def expect(params: dict[str, Any]) -> str:
     ):
         if params.get(name) is not None:
             value = params[name]
-            words.append(phrase.format(shown(value) if isinstance(value, str) and name != "mode" else value))
+            words.append(phrase.format(quote_value(value) if isinstance(value, str) and name != "mode" else value))
     if params.get("newer_than"):
         words.append("changed by this call")
     return ", ".join(words)
@@ -115,22 +115,22 @@ def expect(params: dict[str, Any]) -> str:
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected = expect(params)
     kind = params.get("type", "file")
-    path, found = standing(params, world)
+    path, found = find_file(params, world)
     if found is None:
-        if gone(params["path"], world):
+        if is_base_gone(params["path"], world):
             return unverified(expected, f"the folder {world.base} is gone, with all that was in it", "world")
         dangling = world.stat(path, follow=False)
         what = f"a link that points to nothing at {path}" if dangling else f"nothing at {path}"
-        return refuted(expected, what, nearest(path, world, call.response is ABSENT), blank=True)
+        return refuted(expected, what, find_nearest(path, world, call.response is ABSENT), blank=True)
     if not world.spelt_exactly(path):
-        return refuted(expected, f"only a differently spelt name at {path}", nearest(path, world))
+        return refuted(expected, f"only a differently spelt name at {path}", find_nearest(path, world))
     if kind != "any" and not KINDS[kind][0](found.st_mode):
-        return refuted(expected, f"{named(found.st_mode)} at {path}")
-    wrong = attributes(params, found)
+        return refuted(expected, f"{name_file_type(found.st_mode)} at {path}")
+    wrong = judge_attributes(params, found)
     if wrong:
         return refuted(expected, f"{path} {wrong}")
     if params.get("newer_than"):
-        wrong = older(path, found, world.earlier(NAME, params), world.began(call.duration), world)
+        wrong = explain_age(path, found, world.earlier(NAME, params), world.began(call.duration), world)
         if wrong:
             return refuted(expected, wrong)
     if params.get("worktree"):
@@ -138,39 +138,40 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         if main:
             where = f"{path} lies in the main checkout {main}; the session works in {world.session or call.cwd}"
             return refuted(f"{expected}, in the session's own worktree", where)
-    wrong = content(params, path, call, world)
+    wrong = judge_content(params, path, call, world)
     if wrong:
         return refuted(expected, wrong)
-    return verified(expected, f"{path}, {found.st_size} bytes", since(world.earlier(NAME, params), mark(found)))
+    return verified(expected, f"{path}, {found.st_size} bytes",
+                    compare_effect(world.earlier(NAME, params), file_mark(found)))
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | None:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | None:
     """What stands at the path before the call, as `mark` tells it; None: nothing."""
-    found = standing(params, world)[1]
-    return None if found is None else mark(found)
+    found = find_file(params, world)[1]
+    return None if found is None else file_mark(found)
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     """A snapshot is not needed: without one, times decide whether the file is new."""
     return False
 
 
-def standing(params: dict[str, Any], world: World) -> tuple[str, os.stat_result | None]:
+def find_file(params: dict[str, Any], world: World) -> tuple[str, os.stat_result | None]:
     """(the absolute path, what stands there): of a link what it points to, unless the link itself is meant."""
     path = world.resolve(params["path"])
     follow = params.get("type", "file") not in ("symlink", "any")
-    path = path if follow else itself(path)
+    path = path if follow else strip_slashes(path)
     return path, world.stat(path, follow)
 
 
-def itself(path: str) -> str:
+def strip_slashes(path: str) -> str:
     """The path without slashes at its end: behind one, a link would be followed."""
     while path.endswith(("/", "/.")) and len(path) > 1:
         path = path[:-1] if path.endswith("/") else path[:-2] or "/"
     return path
 
 
-def older(path: str, found: os.stat_result, earlier: Any, began: float | None, world: World) -> str:
+def explain_age(path: str, found: os.stat_result, earlier: Any, began: float | None, world: World) -> str:
     """What shows that a file was not changed after the call began, "" where it was. A snapshot proves either by its
     mark. Without one the times tell: that of the entry (ctime), which no program can set, and that of the content.
     Raises Unverified where they cannot."""
@@ -178,7 +179,7 @@ def older(path: str, found: os.stat_result, earlier: Any, began: float | None, w
         raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
     last = max(found.st_mtime, found.st_ctime)
     if earlier is not ABSENT:
-        if earlier != mark(found):
+        if earlier != file_mark(found):
             return ""
         if found.st_ctime_ns % 10**9 == 0 and last >= began - SLACK:  # a file system that keeps whole seconds
             raise Unverified(f"{path} was changed within {SLACK:.0f} s of the start of the call", "probe")
@@ -192,17 +193,17 @@ def older(path: str, found: os.stat_result, earlier: Any, began: float | None, w
     return ""
 
 
-def mark(found: os.stat_result) -> list[int]:
+def file_mark(found: os.stat_result) -> list[int]:
     """What of a file changes with any change to it, even one that writes the same again."""
     return [found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
-def gone(path: str, world: World) -> bool:
+def is_base_gone(path: str, world: World) -> bool:
     """Whether a relative path starts in a folder that is there no more: what stood in it cannot be told."""
     return not path.startswith(("/", "~")) and world.base is not None and world.stat(world.base) is None
 
 
-def attributes(params: dict[str, Any], found: os.stat_result) -> str:
+def judge_attributes(params: dict[str, Any], found: os.stat_result) -> str:
     size, mode = found.st_size, modes.S_IMODE(found.st_mode)
     if params.get("min_size") is not None and size < params["min_size"]:
         return f"has {size} bytes"
@@ -213,14 +214,14 @@ def attributes(params: dict[str, Any], found: os.stat_result) -> str:
     return ""
 
 
-def content(params: dict[str, Any], path: str, call: ToolCall, world: World) -> str:
+def judge_content(params: dict[str, Any], path: str, call: ToolCall, world: World) -> str:
     """What is wrong with the content, or "" where all that was asked for holds."""
     if not any(params.get(name) is not None for name in CONTENT):
         return ""
     held = world.read(path)
     wanted = params.get("equals")
     if wanted is not None and held != wanted.encode("utf-8", "surrogatepass"):
-        return f"{path} {difference(wanted, held)}"
+        return f"{path} {find_difference(wanted, held)}"
     part = params.get("contains")
     if part == "":
         raise Unverified("every file contains an empty text", "contract")
@@ -231,9 +232,9 @@ def content(params: dict[str, Any], path: str, call: ToolCall, world: World) -> 
         return f"{path} contains it"
     sent = params.get("not_lost")
     if sent is not None:
-        from truecall_py.checks.support.lost_write import before, loss
+        from truecall_py.checks.support.lost_write import explain_loss, find_content_before
 
-        lost = loss(sent, before(path, call), held)
+        lost = explain_loss(sent, find_content_before(path, call), held)
         if lost:
             return f"{path} {lost}"
     if params.get("sha256") is not None:
@@ -248,7 +249,7 @@ def content(params: dict[str, Any], path: str, call: ToolCall, world: World) -> 
     return ""
 
 
-def difference(wanted: str, held: bytes) -> str:
+def find_difference(wanted: str, held: bytes) -> str:
     """Where the content first differs, for a person: line and both texts."""
     theirs = held.decode("utf-8", "replace")
     if not theirs:
@@ -257,5 +258,5 @@ def difference(wanted: str, held: bytes) -> str:
         return f"ends after {len(held)} bytes, before the end of what was expected"
     for number, (ours, other) in enumerate(zip(wanted.split("\n"), theirs.split("\n"), strict=False), 1):
         if ours != other:
-            return f"differs from line {number} on: {shown(other, 80)} instead of {shown(ours, 80)}"
+            return f"differs from line {number} on: {quote_value(other, 80)} instead of {quote_value(ours, 80)}"
     return f"goes on after what was expected ({len(held)} bytes)"

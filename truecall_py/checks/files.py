@@ -6,10 +6,10 @@ from __future__ import annotations
 import stat as modes
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.support.glob_walk import entries
-from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
+from truecall_py.checks.support.glob_walk import find_entries
+from truecall_py.checks.support.outcomes import compare_effect, refuted, unverified, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import deltas, describe, holds, number, shown
+from truecall_py.contracts.matchers import as_number, describe, has_delta, matches, quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, OLD
 
@@ -81,65 +81,66 @@ def expect(params: dict[str, Any]) -> str:
     return f"{what} {params['glob']}{changed}, whose number {describe(params.get('count') or {'at_least': 1})}"
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     count = params.get("count")
     none = isinstance(count, dict) and (count.get("equals") == 0 or count.get("at_most") == 0)
-    return deltas(count) or (none and params.get("vacuous") != "ok")
+    return has_delta(count) or (none and params.get("vacuous") != "ok")
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
     """How many there are before the call, a digest of what they are, and (where it is asked which changed) the
     marks of each."""
-    found = counted(params, world)
-    told: dict[str, Any] = {"count": len(found), "digest": digest(found)}
+    found = find_matches(params, world)
+    told: dict[str, Any] = {"count": len(found), "digest": digest_marks(found)}
     if params.get("newer_than") and len(found) <= NAMED:
-        told["marks"] = {path: mark(each) for path, each in found.items()}
+        told["marks"] = {path: file_mark(each) for path, each in found.items()}
     return told
 
 
-def counted(params: dict[str, Any], world: World) -> dict[str, os.stat_result]:
+def find_matches(params: dict[str, Any], world: World) -> dict[str, os.stat_result]:
     """All that the glob names, by path. Raises Unverified."""
     kind = params.get("type", "file")
     wanted = {"file": modes.S_ISREG, "dir": modes.S_ISDIR}.get(kind)
-    return {path: found for path, found in entries(params["glob"], world) if not wanted or wanted(found.st_mode)}
+    return {path: found for path, found in find_entries(params["glob"], world) if not wanted or wanted(found.st_mode)}
 
 
-def mark(found: os.stat_result) -> list[int]:
+def file_mark(found: os.stat_result) -> list[int]:
     return [found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
-def digest(found: dict[str, os.stat_result]) -> str:
+def digest_marks(found: dict[str, os.stat_result]) -> str:
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.hashing import sha256
 
-    return sha256(dumps(sorted((path, mark(each)) for path, each in found.items())).encode())
+    return sha256(dumps(sorted((path, file_mark(each)) for path, each in found.items())).encode())
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected = expect(params)
     matcher = params.get("count") or {"at_least": 1}
-    unlike = [value for name, value in matcher.items() if name in ("equals", "not_equals") and number(value) is None]
+    unlike = [value for name,
+              value in matcher.items() if name in ("equals", "not_equals") and as_number(value) is None]
     if unlike:
-        raise Unverified(f"count needs a number and got {shown(unlike[0], 60)}", "contract")
-    found = counted(params, world)
+        raise Unverified(f"count needs a number and got {quote_value(unlike[0], 60)}", "contract")
+    found = find_matches(params, world)
     earlier = world.earlier(NAME, params)
     sure = found
     unsure: dict[str, os.stat_result] = {}
     if params.get("newer_than"):
-        if deltas(matcher):
+        if has_delta(matcher):
             raise Unverified("newer_than and a comparison with before the call do not go together", "contract")
-        sure, unsure = newer(found, earlier, world.began(call.duration), world.wall())
+        sure, unsure = select_newer(found, earlier, world.began(call.duration), world.wall())
     then = None if earlier is ABSENT else (earlier["count"],)
     possible = range(len(sure), len(sure) + len(unsure) + 1)
-    held = {holds(matcher, count, world, before=then) for count in (possible if len(possible) < 1000 else ())}
-    told = tell(params, sure, found, earlier)
+    held = {matches(matcher, count, world, before=then) for count in (possible if len(possible) < 1000 else ())}
+    told = describe_count(params, sure, found, earlier)
     if len(held) != 1:
         raise Unverified(f"{told}; of {len(unsure)} more it cannot be told whether this call changed them", "probe")
     if held == {False}:
-        if deltas(matcher) and not world.alone(NAME, params):
+        if has_delta(matcher) and not world.alone(NAME, params):
             raise Unverified(f"{told}, but another call that could change it ran at the same time", "probe")
         return refuted(expected, told, blank=not found)
-    effect = since(earlier if earlier is ABSENT else earlier["digest"], digest(found))
+    effect = compare_effect(earlier if earlier is ABSENT else earlier["digest"], digest_marks(found))
     if matcher.get("increased_by") == 0 and effect == OLD and earlier["count"]:
         return verified(expected, told)  # that nothing changed is what is asked for
     if sure:
@@ -151,14 +152,14 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     return verified(expected, told, effect)  # where none were there before either, nothing has changed
 
 
-def newer(
+def select_newer(
     found: dict[str, os.stat_result], earlier: Any, began: float | None, now: float
 ) -> tuple[dict[str, os.stat_result], dict[str, os.stat_result]]:
     """(those that changed since the call began, those of which that cannot be told). A time that is still to come at
     `now` tells nothing. Raises Unverified where neither a snapshot nor the harness says when the call began."""
     marks = None if earlier is ABSENT else earlier.get("marks")
     if marks is not None:
-        return {path: each for path, each in found.items() if marks.get(path) != mark(each)}, {}
+        return {path: each for path, each in found.items() if marks.get(path) != file_mark(each)}, {}
     if began is None:
         raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
     sure = {path: each for path, each in found.items() if began <= each.st_mtime <= now + SLACK}
@@ -168,7 +169,7 @@ def newer(
     return sure, near
 
 
-def tell(params: dict[str, Any], sure: dict[str, Any], found: dict[str, Any], earlier: Any) -> str:
+def describe_count(params: dict[str, Any], sure: dict[str, Any], found: dict[str, Any], earlier: Any) -> str:
     """What was counted, with the first names."""
     kind = params.get("type", "file")
     words = f"{len(sure)} {WORDS[kind][len(sure) != 1]}"

@@ -103,7 +103,7 @@ EXAMPLES = (
 )  # fmt: skip
 
 
-def part(name: str) -> Part:
+def load_part(name: str) -> Part:
     """The Part of a field, from the one module that holds it."""
     owner = next(module for module, names in MODULES.items() if name in names)
     __import__(f"truecall_py.checks.support.{owner}")
@@ -113,16 +113,16 @@ def part(name: str) -> Part:
     return found
 
 
-def asked(params: dict[str, Any]) -> list[str]:
+def list_asserted(params: dict[str, Any]) -> list[str]:
     """The fields that assert something, in the order in which they are declared."""
     return [name for name in ASSERTS if params.get(name) is not None]
 
 
 def expect(params: dict[str, Any]) -> str:
-    return ", ".join(part(name).words(params) for name in asked(params))
+    return ", ".join(load_part(name).words(params) for name in list_asserted(params))
 
 
-def look_at(params: dict[str, Any], call: ToolCall, world: World) -> Look:
+def make_look(params: dict[str, Any], call: ToolCall, world: World) -> Look:
     """Raises Unverified where the folder is not known."""
     folder = world.resolve(params["folder"]) if params.get("folder") else world.resolve(".").removesuffix("/.")
     return Look(params, Repository(world, folder or "/"), world, call)
@@ -130,14 +130,14 @@ def look_at(params: dict[str, Any], call: ToolCall, world: World) -> Look:
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected = expect(params)
-    look = look_at(params, call, world)
+    look = make_look(params, call, world)
     earlier = world.earlier(NAME, params)
     doubt: Unverified | None = None
     findings: list[Finding] = []
-    for name in asked(params):
+    for name in list_asserted(params):
         was = earlier.get(name, ABSENT) if isinstance(earlier, dict) else ABSENT
         try:
-            findings.append(part(name).judged(look, was))
+            findings.append(load_part(name).judged(look, was))
         except Unverified as why:
             doubt = doubt or why
     wrong = [finding for finding in findings if not finding.holds]
@@ -153,23 +153,23 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     return verified(expected, "; ".join(finding.found for finding in findings), effect)
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
     """What the fields that were asked for are now, by name; what cannot be seen is left out."""
-    look = look_at(params, call, world)
+    look = make_look(params, call, world)
     seen = {}
-    for name in asked(params):
+    for name in list_asserted(params):
         try:
-            seen[name] = part(name).seen(look)
+            seen[name] = load_part(name).seen(look)
         except Unverified:
             continue
     return seen
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     if "unmoved" in params or "pushed" in params:
         return True
     if params.get("vacuous") != "ok" and any(name in params for name in ("no_ref", "not_tracked", "no_worktree")):
         return True
-    from truecall_py.checks.support.git_history import needs_before as history
+    from truecall_py.checks.support.git_history import needs_snapshot as history
 
     return history(params)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from truecall_py.checks import STRUCTURE
 from truecall_py.checks.support.outcomes import refuted, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import describe, holds, shown
+from truecall_py.contracts.matchers import describe, matches, quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, REFUTED, Outcome
 
@@ -67,10 +67,10 @@ def lacking(params: dict[str, Any], facts: Facts) -> Outcome | None:
         return None
     if wanted == {"exists": False}:
         return verified(expect(params), f"`{part.path[5:]}` is not given")
-    from truecall_py.checks.support.schema_errors import nearest
+    from truecall_py.checks.support.schema_errors import find_nearest
 
     name, args = part.path[5:], facts.call.args
-    meant = nearest(name, [each for each in args if each not in facts.call.added])
+    meant = find_nearest(name, [each for each in args if each not in facts.call.added])
     told = f"`{name}` is missing from the arguments" + (f"; `{meant}` was sent" if meant else "")
     held = resolve(wanted, facts, "matcher")
     return Outcome("", REFUTED, f"an argument `{name}` that {describe(held)}", told, blank=True, failure="schema")
@@ -79,7 +79,7 @@ def lacking(params: dict[str, Any], facts: Facts) -> Outcome | None:
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if not params["is"]:
         raise Unverified("given asserts nothing", "contract")
-    told = shown(params["value"])
-    if holds(params["is"], params["value"], world):
+    told = quote_value(params["value"])
+    if matches(params["is"], params["value"], world):
         return verified(expect(params), f"{told} is given")
     return refuted(expect(params), f"{told} is given")

@@ -5,9 +5,16 @@ from __future__ import annotations
 
 from truecall_py.checks import EXECUTION
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
-from truecall_py.contracts.facts import path_in
+from truecall_py.contracts.facts import value_at
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import barred, deltas, describe, holds, length, shown
+from truecall_py.contracts.matchers import (
+    describe,
+    has_delta,
+    matches,
+    measure,
+    quote_value,
+    refuse_unreachable,
+)
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, NEW
 
@@ -75,42 +82,42 @@ WHOLE = "$"  # the path of the whole answer
 LONGEST = 1 << 16  # characters of JSON of one value that is kept from before the call
 
 
-def wanted(params: dict[str, Any]) -> list[Any]:
+def list_statuses(params: dict[str, Any]) -> list[Any]:
     statuses = params.get("status") or ["2xx"]
     return statuses if isinstance(statuses, list) else [statuses]
 
 
-def right(status: int, statuses: list[Any]) -> bool:
+def is_wanted(status: int, statuses: list[Any]) -> bool:
     """Whether a status is one of those wanted."""
     return any(str(item).lower() in (str(status), f"{status // 100}xx") for item in statuses)
 
 
-def pending(status: int, statuses: list[Any]) -> bool:
+def is_pending(status: int, statuses: list[Any]) -> bool:
     """Whether a server says that it will do the work later, where that is not what was wanted."""
-    return status == ACCEPTED and right(status, statuses) and str(ACCEPTED) not in map(str, statuses)
+    return status == ACCEPTED and is_wanted(status, statuses) and str(ACCEPTED) not in map(str, statuses)
 
 
 def expect(params: dict[str, Any]) -> str:
-    statuses = " or ".join(map(str, wanted(params)))
+    statuses = " or ".join(map(str, list_statuses(params)))
     words = [f"{params.get('method', 'GET')} {params['url']} answers with status {statuses}"]
     if params.get("content_type"):
         words.append(f"its content type {describe(params['content_type'])}")
-    words += [f"the field {path} of its JSON {describe(matcher)}" for path, matcher in fields(params)]
-    words += [f"the number of elements in {path} {describe(matcher)}" for path, matcher in counts(params)]
+    words += [f"the field {path} of its JSON {describe(matcher)}" for path, matcher in list_fields(params)]
+    words += [f"the number of elements in {path} {describe(matcher)}" for path, matcher in list_counts(params)]
     if params.get("body"):
         words.append(f"its body {describe(params['body'])}")
     return ", ".join(words)
 
 
-def fields(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def list_fields(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return list((params.get("json") or {}).items())
 
 
-def counts(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def list_counts(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return list((params.get("count") or {}).items())
 
 
-def consistent(params: dict[str, Any]) -> None:
+def require_consistent(params: dict[str, Any]) -> None:
     """Raises Unverified where something is asked of a body that never comes."""
     asked_for = [name for name in ("json", "count", "body") if params.get(name)]
     if params.get("method") == "HEAD" and asked_for:
@@ -121,34 +128,34 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     from truecall_py.world.http import Refused
 
     expected = expect(params)
-    earlier: Any = world.earlier(NAME, params) if needs_before(params) else ABSENT
+    earlier: Any = world.earlier(NAME, params) if needs_snapshot(params) else ABSENT
     try:
-        answer = asked(params, world)
+        answer = fetch(params, world)
     except Refused as nobody:
         return refuted(expected, nobody.why, blank=True)
-    if pending(answer.status, wanted(params)):
+    if is_pending(answer.status, list_statuses(params)):
         return unverified(expected, f"status {ACCEPTED}: the work is accepted, and not finished yet", "probe")
-    if not right(answer.status, wanted(params)):
-        return refuted(expected, f"status {answer.status}{place(answer)}{body(answer)}")
-    if fields(params) or counts(params) or params.get("body"):
-        unreadable = opaque(answer)
+    if not is_wanted(answer.status, list_statuses(params)):
+        return refuted(expected, f"status {answer.status}{describe_redirect(answer)}{describe_body(answer)}")
+    if list_fields(params) or list_counts(params) or params.get("body"):
+        unreadable = explain_unreadable(answer)
         if unreadable:
             return unverified(expected, unreadable, "probe")
     moved: dict[str, Any] | None = None if earlier is ABSENT else earlier
-    wrong = content(params, answer, moved, world)
+    wrong = judge_content(params, answer, moved, world)
     if wrong and moved is not None and not world.alone(NAME, params):
         why = "another call about the same answer ran at the same time, so what this one changed cannot be told"
         return unverified(expected, f"{wrong}; {why}", "probe")
     if wrong:
         return refuted(expected, wrong)
-    return verified(expected, f"status {answer.status}", effect(params, answer, moved))
+    return verified(expected, f"status {answer.status}", find_effect(params, answer, moved))
 
 
-def asked(params: dict[str, Any], world: World) -> Fetched:
+def fetch(params: dict[str, Any], world: World) -> Fetched:
     """The answer of the server. Raises network.Refused, Unverified."""
     from truecall_py.world.http import host_of
 
-    consistent(params)
+    require_consistent(params)
     url = params["url"]
     redirects = FOLLOWED if params.get("redirects") else 0
     # A template cannot form the host of a URL, so this one is the contract's own word.
@@ -172,67 +179,69 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
     from truecall_py.world.http import Refused
 
     try:
-        answer = asked(params, world)
+        answer = fetch(params, world)
     except Refused as nobody:
         raise Unverified(nobody.why, "world") from None
     if answer.status in NOTHING:
         return ABSENT
-    if not right(answer.status, ["2xx"]) or answer.status == ACCEPTED:
-        raise Unverified(f"it answered with status {answer.status}{place(answer)}{body(answer)}", "world")
-    unreadable = opaque(answer)
+    if not is_wanted(answer.status, ["2xx"]) or answer.status == ACCEPTED:
+        why = f"it answered with status {answer.status}{describe_redirect(answer)}{describe_body(answer)}"
+        raise Unverified(why, "world")
+    unreadable = explain_unreadable(answer)
     if unreadable:
         raise Unverified(unreadable, "probe")
-    plain = parsed(answer)
+    plain = parse_body(answer)
     if plain is ABSENT:
-        raise Unverified(f"status {answer.status}, and the answer is not JSON: {shown(answer.body[:80])}", "world")
+        raise Unverified(f"status {answer.status}, and the answer is not JSON: {quote_value(answer.body[:80])}",
+                         "world")
     return plain
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
     """The values that are compared with those from before the call, by field and path; those that are not there
     are left out. Asks nothing where nothing is compared."""
-    if not needs_before(params):
+    if not needs_snapshot(params):
         raise Unverified("nothing is compared with the answer before the call", "contract")
-    answer = asked(params, world)
-    unreadable = opaque(answer)
-    if unreadable or not right(answer.status, wanted(params)):
+    answer = fetch(params, world)
+    unreadable = explain_unreadable(answer)
+    if unreadable or not is_wanted(answer.status, list_statuses(params)):
         raise Unverified(unreadable or f"before the call it answered with status {answer.status}", "probe")
-    return values(params, answer)
+    return read_values(params, answer)
 
 
-def needs_before(params: dict[str, Any]) -> bool:
-    return any(deltas(params.get(name)) for name in ("json", "count", "body", "content_type"))
+def needs_snapshot(params: dict[str, Any]) -> bool:
+    return any(has_delta(params.get(name)) for name in ("json", "count", "body", "content_type"))
 
 
-def values(params: dict[str, Any], answer: Fetched) -> dict[str, Any]:
+def read_values(params: dict[str, Any], answer: Fetched) -> dict[str, Any]:
     """Every value of an answer that has a matcher which compares with before. Raises Unverified."""
     from truecall_py.core.fast_json import dumps
 
     found: dict[str, Any] = {}
-    if any(deltas(matcher) for _, matcher in fields(params) + counts(params)):
-        plain = parsed(answer)
+    if any(has_delta(matcher) for _, matcher in list_fields(params) + list_counts(params)):
+        plain = parse_body(answer)
         if plain is ABSENT:
             raise Unverified("before the call the answer was not JSON", "probe")
-        for name, pairs in (("json", fields(params)), ("count", counts(params))):
+        for name, pairs in (("json", list_fields(params)), ("count", list_counts(params))):
             for path, matcher in pairs:
-                value = at(plain, path, name)
-                if deltas(matcher) and value is not ABSENT:
+                value = value_at_path(plain, path, name)
+                if has_delta(matcher) and value is not ABSENT:
                     found[f"{name} {path}"] = value
-    if deltas(params.get("body")):
+    if has_delta(params.get("body")):
         found["body"] = answer.body
-    if deltas(params.get("content_type")):
+    if has_delta(params.get("content_type")):
         found["content_type"] = media_type(answer)
     if any(len(dumps(value)) > LONGEST for value in found.values()):
         raise Unverified("a value is too long to be kept from before the call", "contract")
     return found
 
 
-def effect(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | None) -> str:
+def find_effect(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | None) -> str:
     """NEW where a value that is compared with before has changed; else nothing is known of the effect."""
-    return NEW if earlier is not None and values(params, answer) != earlier else ""
+    return NEW if earlier is not None and read_values(params, answer) != earlier else ""
 
 
-def opaque(answer: Fetched) -> str:
+def explain_unreadable(answer: Fetched) -> str:
     """Why a body cannot be judged, or ""."""
     from truecall_py.world.http import CHARSETS, charset
 
@@ -245,7 +254,7 @@ def opaque(answer: Fetched) -> str:
     return "the body is too long to be judged" if answer.truncated else ""
 
 
-def parsed(answer: Fetched) -> Any:
+def parse_body(answer: Fetched) -> Any:
     """The JSON of an answer, ABSENT where it is none. Raises Unverified for JSON that is not strict."""
     from truecall_py.core.fast_json import Refused, loads
 
@@ -257,54 +266,57 @@ def parsed(answer: Fetched) -> Any:
         return ABSENT
 
 
-def at(plain: Any, path: str, name: str = "json") -> Any:
+def value_at_path(plain: Any, path: str, name: str = "json") -> Any:
     """The value at a path of the answer, or for `count` the number of its elements; ABSENT where there is none."""
-    value = plain if path == WHOLE else path_in(plain, path)
-    return value if name == "json" else ABSENT if isinstance(value, str) else length(value)
+    value = plain if path == WHOLE else value_at(plain, path)
+    return value if name == "json" else ABSENT if isinstance(value, str) else measure(value)
 
 
 def media_type(answer: Fetched) -> str:
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def content(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | None, world: World) -> str:
+def judge_content(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | None, world: World) -> str:
     """What is wrong with the answer, or ""; `earlier` are the values from before the call."""
 
     def old(name: str) -> tuple[Any] | None:
         return None if earlier is None else (earlier.get(name, ABSENT),)
 
     kind = media_type(answer)
-    if params.get("content_type") and not holds(params["content_type"], kind or ABSENT, world,
+    if params.get("content_type") and not matches(params["content_type"], kind or ABSENT, world,
                                                 before=old("content_type")):  # fmt: skip
-        return f"status {answer.status}, and the content type is {shown(kind or ABSENT, 80)}{body(answer)}"
-    if fields(params) or counts(params):
-        plain = parsed(answer)
+        shown = quote_value(kind or ABSENT, 80)
+        return f"status {answer.status}, and the content type is {shown}{describe_body(answer)}"
+    if list_fields(params) or list_counts(params):
+        plain = parse_body(answer)
         if plain is ABSENT:
-            return f"status {answer.status}, and the answer is not JSON: {shown(answer.body[:80])}"
-        for path, matcher in fields(params):
-            found, was = at(plain, path), old(f"json {path}")
-            barred(matcher, found, plain, path.split("."))
-            if not holds(matcher, found, world, before=was):
-                return f"status {answer.status}, and {path} is {shown(found)}{since(matcher, was)}{body(answer)}"
-        for path, matcher in counts(params):
-            found, was = at(plain, path, "count"), old(f"count {path}")
-            if not holds(matcher, found, world, before=was):
+            return f"status {answer.status}, and the answer is not JSON: {quote_value(answer.body[:80])}"
+        for path, matcher in list_fields(params):
+            found, was = value_at_path(plain, path), old(f"json {path}")
+            refuse_unreachable(matcher, found, plain, path.split("."))
+            if not matches(matcher, found, world, before=was):
+                what = f"is {quote_value(found)}{describe_before(matcher, was)}"
+                return f"status {answer.status}, and {path} {what}{describe_body(answer)}"
+        for path, matcher in list_counts(params):
+            found, was = value_at_path(plain, path, "count"), old(f"count {path}")
+            if not matches(matcher, found, world, before=was):
                 what = "is no list or object" if found is ABSENT else f"has {found} elements"
-                return f"status {answer.status}, and {path} {what}{since(matcher, was)}{body(answer)}"
-    if params.get("body") and not holds(params["body"], answer.body, world, before=old("body")):
-        return f"status {answer.status}{body(answer)}"
+                what += describe_before(matcher, was)
+                return f"status {answer.status}, and {path} {what}{describe_body(answer)}"
+    if params.get("body") and not matches(params["body"], answer.body, world, before=old("body")):
+        return f"status {answer.status}{describe_body(answer)}"
     return ""
 
 
-def since(matcher: dict[str, Any], was: tuple[Any] | None) -> str:
+def describe_before(matcher: dict[str, Any], was: tuple[Any] | None) -> str:
     """What the value was before the call, where the matcher compares with that."""
-    return f" (before the call {shown(was[0], 60)})" if was is not None and deltas(matcher) else ""
+    return f" (before the call {quote_value(was[0], 60)})" if was is not None and has_delta(matcher) else ""
 
 
-def place(answer: Fetched) -> str:
+def describe_redirect(answer: Fetched) -> str:
     location = answer.headers.get("location")
-    return f", a redirect to {shown(location, 120)}" if location else ""
+    return f", a redirect to {quote_value(location, 120)}" if location else ""
 
 
-def body(answer: Fetched) -> str:
-    return f", body {shown(answer.body, 160)}" if answer.body.strip() else ", without a body"
+def describe_body(answer: Fetched) -> str:
+    return f", body {quote_value(answer.body, 160)}" if answer.body.strip() else ", without a body"

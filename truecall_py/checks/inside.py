@@ -7,10 +7,10 @@ import os
 import stat as modes
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.file_exists import mark, named
+from truecall_py.checks.file_exists import file_mark, name_file_type
 from truecall_py.checks.support.git_worktree import other_worktree, own_top, strayed
-from truecall_py.checks.support.nearest_names import nearest
-from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.checks.support.nearest_names import find_nearest
+from truecall_py.checks.support.outcomes import compare_effect, refuted, verified
 from truecall_py.contracts.field import field
 from truecall_py.core.errors import Unverified
 
@@ -67,18 +67,18 @@ def expect(params: dict[str, Any]) -> str:
     return f"{params['path']} in {where}{still}"
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     return bool(params.get("symlink"))
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
     """What stands at the path before the call, and where it leads if it is a link; None: nothing."""
     path = world.resolve(params["path"]).rstrip("/") or "/"
     itself = world.stat(path, follow=False)
     if itself is None:
         return None
     link = os.readlink(path) if modes.S_ISLNK(itself.st_mode) else None
-    return {"mark": mark(world.stat(path) or itself), "link": link}
+    return {"mark": file_mark(world.stat(path) or itself), "link": link}
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
@@ -87,22 +87,22 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     itself, found = world.stat(path, follow=False), world.stat(path)
     to_come = params.get("missing") == "allowed"
     if itself is None and not to_come:
-        return refuted(expected, f"nothing at {path}", nearest(path, world), True)
+        return refuted(expected, f"nothing at {path}", find_nearest(path, world), True)
     if found is None and not to_come:
         return refuted(expected, f"a link that points to nothing at {path}", blank=True)
     earlier = world.earlier(NAME, params)
     if params.get("symlink"):
         was = world.before(NAME, params)
         if was and was["link"] is not None and itself and not modes.S_ISLNK(itself.st_mode):
-            what = f"{named(itself.st_mode)} at {path}, where a link to {was['link']} was before the call"
+            what = f"{name_file_type(itself.st_mode)} at {path}, where a link to {was['link']} was before the call"
             if not world.alone(NAME, params):
                 raise Unverified(f"{what}, but another call about it ran at the same time", "probe")
             return refuted(expected, what)
     real = os.path.realpath(path)
     shown = path if real == path else f"{path}, which is {real},"
-    folder, default = root(params, call, world)
-    if not within(real, folder, world):
-        main = strayed(path, session(call, world), world) if default else ""
+    folder, default = find_root(params, call, world)
+    if not is_within(real, folder, world):
+        main = strayed(path, session_folder(call, world), world) if default else ""
         which = f"in the main checkout {main}" if main else f"outside of {folder}"
         return refuted(expected, f"{shown} lies {which}")
     other = other_worktree(real, folder, world) if default else ""
@@ -110,15 +110,15 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         return refuted(expected, f"{shown} lies in another worktree, {other}")
     if found is None:
         return verified(expected, f"{shown} would lie in {folder}")
-    effect = since(earlier["mark"] if earlier else earlier, mark(found))
+    effect = compare_effect(earlier["mark"] if earlier else earlier, file_mark(found))
     return verified(expected, f"{shown} lies in {folder}", effect)
 
 
-def session(call: ToolCall, world: World) -> str | None:
+def session_folder(call: ToolCall, world: World) -> str | None:
     return world.session or call.cwd
 
 
-def root(params: dict[str, Any], call: ToolCall, world: World) -> tuple[str, bool]:
+def find_root(params: dict[str, Any], call: ToolCall, world: World) -> tuple[str, bool]:
     """(the real folder in which the path must lie, whether it is the session's checkout). Raises Unverified."""
     if params.get("folder"):
         folder = world.resolve(params["folder"])
@@ -126,7 +126,7 @@ def root(params: dict[str, Any], call: ToolCall, world: World) -> tuple[str, boo
         if found is None or not modes.S_ISDIR(found.st_mode):
             raise Unverified(f"there is no folder {folder} in which anything could lie", "contract")
         return os.path.realpath(folder), False
-    here = session(call, world)
+    here = session_folder(call, world)
     if here is None:
         raise Unverified("the folder in which the session works is not known", "harness")
     top = own_top(here, world)
@@ -135,7 +135,7 @@ def root(params: dict[str, Any], call: ToolCall, world: World) -> tuple[str, boo
     return top[0], True
 
 
-def within(real: str, folder: str, world: World) -> bool:
+def is_within(real: str, folder: str, world: World) -> bool:
     """Whether a real path is the folder or lies in it, as the file system sees it, however it is spelt."""
     wanted = world.stat(folder)
     while True:

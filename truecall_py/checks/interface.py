@@ -25,8 +25,8 @@ REQUIRED = {
 }
 OPTIONAL = {
     # A snapshot before the call.
-    "before": "before(params, call, world): the facts before the call, as plain JSON data",
-    "needs_before": "needs_before(params) -> bool: whether there is no verdict without a snapshot",
+    "take_snapshot": "take_snapshot(params, call, world): the facts before the call, as plain JSON data",
+    "needs_snapshot": "needs_snapshot(params) -> bool: whether there is no verdict without a snapshot",
     "MARKS_FILE": "True: the effect is the mark of the file itself (inode, times), which every write changes",
     # A contract about each file of the call.
     "asks_removal": "asks_removal(params) -> bool: whether it asks that the file of the call is gone",
@@ -49,7 +49,7 @@ OPTIONAL = {
     # The child process.
     "WORKER": "the module that does the part that needs a child process: site-packages, or other people's code",
 }
-TOGETHER = (("before", "needs_before"), ("LOOK_UP", "NEEDED", "evidence"))
+TOGETHER = (("take_snapshot", "needs_snapshot"), ("LOOK_UP", "NEEDED", "evidence"))
 
 
 def list_faults(check: ModuleType) -> list[str]:

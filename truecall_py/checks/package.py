@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 
 from truecall_py.checks import EXECUTION
-from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
+from truecall_py.checks.support.outcomes import compare_effect, refuted, unverified, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import deltas, describe, holds
+from truecall_py.contracts.matchers import describe, has_delta, matches
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
 
@@ -110,21 +110,21 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     from truecall_py.checks.support.requirement import allows_npm, allows_pip
 
     expected = expect(params)
-    name, wanted, conditional = asked(params)
-    found, where, open_ = look(name, params, call, world)
+    name, wanted, conditional = parse_name(params)
+    found, where, open_ = find_installed(name, params, call, world)
     earlier = world.earlier(NAME, params)
     if not found and open_:
         why = f"{name} is not in {where} itself, which also sees the packages of another Python"
         return unverified(expected, why, "probe")
     if params.get("absent"):
-        return gone(params, expected, name, found, where, earlier)
+        return judge_absent(params, expected, name, found, where, earlier)
     if not found and conditional:
         return unverified(expected, f"{name} is not in {where}, and its condition may not hold there", "probe")
     if not found:
         return refuted(expected, f"{name} is not in {where}", blank=not earlier)
     if found[0].trouble:
         return refuted(expected, f"{name} in {where}: {found[0].trouble}")
-    version = one_version(found)
+    version = find_version(found)
     what = f"{found[0].name} {version or 'of an unknown version'} in {where}"
     if (wanted or params.get("version")) and not version:
         return unverified(expected, what, "world")
@@ -133,12 +133,12 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             return unverified(expected, f"{what}, and the condition may not hold there", "probe")
         return refuted(expected, what)
     was = None if earlier is ABSENT else (earlier[0][0] if earlier else ABSENT,)
-    if params.get("version") and not holds(params["version"], version, world, before=was):
+    if params.get("version") and not matches(params["version"], version, world, before=was):
         return refuted(expected, what)
-    return verified(expected, what, since(earlier, fact(found)))
+    return verified(expected, what, compare_effect(earlier, describe_installed(found)))
 
 
-def gone(
+def judge_absent(
     params: dict[str, Any], expected: str, name: str, found: list[Installed], where: str, earlier: Any
 ) -> Outcome:
     if found:
@@ -148,33 +148,33 @@ def gone(
         return verified(expected, why)
     if earlier is ABSENT:
         return unverified(expected, f"{why}, but nothing proves that it was there before", "harness")
-    return verified(expected, why, since(earlier, []))
+    return verified(expected, why, compare_effect(earlier, []))
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> list[list[Any]]:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[list[Any]]:
     """What is installed under the name before the call: version, and the mark of its metadata."""
-    return fact(look(asked(params)[0], params, call, world)[0])
+    return describe_installed(find_installed(parse_name(params)[0], params, call, world)[0])
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     """That a package is not there proves nothing where it never was."""
-    return bool(params.get("absent") or deltas(params.get("version")))
+    return bool(params.get("absent") or has_delta(params.get("version")))
 
 
-def fact(found: list[Installed]) -> list[list[Any]]:
+def describe_installed(found: list[Installed]) -> list[list[Any]]:
     return [[one.version, one.path, list(one.mark)] for one in found]
 
 
-def asked(params: dict[str, Any]) -> tuple[str, str, bool]:
+def parse_name(params: dict[str, Any]) -> tuple[str, str, bool]:
     """(name, what is asked of the version or "", whether it holds only under a condition) of the contract's words."""
-    from truecall_py.checks.support.requirement import of_npm, of_pip
+    from truecall_py.checks.support.requirement import parse_npm, parse_pip
 
     if not params["name"].strip():
         raise Unverified("the name of the package is empty", "tool")
-    return (of_pip if params["manager"] == "pip" else of_npm)(params["name"])
+    return (parse_pip if params["manager"] == "pip" else parse_npm)(params["name"])
 
 
-def one_version(found: list[Installed]) -> str:
+def find_version(found: list[Installed]) -> str:
     """The version of what is installed. Raises Unverified where two are, and Python takes whichever it finds."""
     usable = {one.version for one in found if not one.trouble}
     if len(usable) > 1:
@@ -182,35 +182,36 @@ def one_version(found: list[Installed]) -> str:
     return usable.pop()
 
 
-def look(name: str, params: dict[str, Any], call: ToolCall, world: World) -> tuple[list[Installed], str, bool]:
+def find_installed(name: str, params: dict[str, Any], call: ToolCall, world: World) -> tuple[list[Installed], str,
+                                                                                             bool]:
     """(what is installed under a name, where that is, whether more may be seen there). Raises Unverified."""
     if params["manager"] == "npm":
         from truecall_py.checks.support import node_modules
 
-        if params.get("python") or (not params.get("folder") and elsewhere_npm(call, world)):
+        if params.get("python") or (not params.get("folder") and may_install_elsewhere(call, world)):
             raise Unverified("which folder of packages is meant is not known; name it by folder:", "contract")
-        one, place = node_modules.look(name, world.resolve(params.get("folder") or "."), world)
+        one, place = node_modules.find_package(name, world.resolve(params.get("folder") or "."), world)
         return ([one] if one else []), os.path.join(place, "node_modules"), False
     from truecall_py.checks.support import site_packages
 
     if params.get("folder"):
         raise Unverified("a Python environment is named by python:, not by folder:", "contract")
-    where = named(params["python"], world) if params.get("python") else of_call(call, world)
-    return site_packages.look(name, where, world), where.name, where.open
+    where = find_named_environment(params["python"], world) if params.get("python") else find_environment(call, world)
+    return site_packages.find_distributions(name, where, world), where.name, where.open
 
 
-def named(python: str, world: World) -> Environment:
+def find_named_environment(python: str, world: World) -> Environment:
     """The environment that the contract names: a folder, an interpreter, or the name of one on PATH."""
-    from truecall_py.checks.support.site_packages import by_asking, environment
+    from truecall_py.checks.support.site_packages import ask_interpreter, find_environment
 
     path = python if python.startswith(("/", "~")) else os.path.join(world.project or world.resolve("."), python)
     path = world.resolve(path)
     if "/" in python or not python.startswith(("python", "pypy")) or os.path.isdir(path):
-        return environment(path, True, world)
-    return by_asking(python, world)  # never one that lies in the project: that is not what a bare name means
+        return find_environment(path, True, world)
+    return ask_interpreter(python, world)  # never one that lies in the project: that is not what a bare name means
 
 
-def commands(call: ToolCall) -> list[tuple[Simple, list[str | None]]]:
+def list_commands(call: ToolCall) -> list[tuple[Simple, list[str | None]]]:
     """The simple commands of a call's command line, each with its words without env, sudo and the like (empty where
     these cannot be told). Raises Unverified for a line that cannot be read."""
     from truecall_py.shell.commands import simple_commands
@@ -223,12 +224,12 @@ def commands(call: ToolCall) -> list[tuple[Simple, list[str | None]]]:
     return [(simple, unwrap(simple.argv) or []) for simple in found]
 
 
-def elsewhere_npm(call: ToolCall, world: World) -> bool:
+def may_install_elsewhere(call: ToolCall, world: World) -> bool:
     """Whether a call installs, or may install, into another folder than the one that its words name: for all
     projects, for another workspace, after a `cd`, by a variable."""
     moved = False
     line = str(call.args.get("command")).lower()
-    for _, argv in commands(call):
+    for _, argv in list_commands(call):
         program = os.path.basename((argv or [""])[0] or "")
         moved = moved or program in MOVES
         if program not in NODE and program not in RUNNERS:
@@ -238,14 +239,14 @@ def elsewhere_npm(call: ToolCall, world: World) -> bool:
         if program in RUNNERS or None in argv or OTHERS.intersection(map(str, argv)):
             return True
         letters = "gwrF" if program in ("yarn", "bun") else "gwrFC"  # yarn's and bun's -C is --caret, or nothing
-        if any(named_by(word, ELSEWHERE_NPM, (), letters) for word in argv[1:]):
+        if any(is_option(word, ELSEWHERE_NPM, (), letters) for word in argv[1:]):
             return True
         if any(name in line for name in VARIABLES_NPM) or (moved and world.base == call.start_cwd):
             return True
     return False
 
 
-def named_by(
+def is_option(
     word: str | None, options: tuple[str, ...], same: tuple[str, ...], letters: str, valued: str = ""
 ) -> bool:
     """Whether a word of a command is one of these options, whole or begun, or one of these letters among others; a
@@ -263,15 +264,15 @@ def named_by(
     return False
 
 
-def of_call(call: ToolCall, world: World) -> Environment:
+def find_environment(call: ToolCall, world: World) -> Environment:
     """The environment that a command names itself. Raises Unverified where it names none, more than one, or one of
     which it is not certain that it was in use."""
-    from truecall_py.checks.support.site_packages import environment
+    from truecall_py.checks.support.site_packages import find_environment
 
     places: list[str | None] = []
     moved = False
     active: tuple[str, Simple] | None = None
-    for simple, argv in commands(call):
+    for simple, argv in list_commands(call):
         first = argv[0] if argv else None
         moved = moved or first in MOVES
         if first in (".", "source"):
@@ -279,13 +280,13 @@ def of_call(call: ToolCall, world: World) -> Environment:
             here = not (simple.inner or simple.piped or simple.detached)
             named = script is not None and script.endswith(ACTIVATE)
             active = (script.removesuffix(ACTIVATE), simple) if script and named and here else None
-        elif installs(argv):
+        elif is_install(argv):
             options = [word for word in argv[1:] if word != "-p"]
-            if any(word is None or named_by(word, ELSEWHERE, SAME, "tp", VALUED) for word in options):
+            if any(word is None or is_option(word, ELSEWHERE, SAME, "tp", VALUED) for word in options):
                 raise Unverified("the command installs elsewhere, or may (--target and the like)", "contract")
-            places.append(interpreter(argv) or in_use(active, simple, argv))
+            places.append(find_interpreter(argv) or find_active(active, simple, argv))
         elif os.path.basename(first or "") == "uv" and argv[1:2] == ["add"]:
-            places.append(of_project(world))
+            places.append(find_project_environment(world))
         elif first is None or first in UPSETTING or simple.assignments:
             active = None
     if any(name in str(call.args.get("command")) for name in SWITCHES):
@@ -295,10 +296,10 @@ def of_call(call: ToolCall, world: World) -> Environment:
         raise Unverified(f"{why}; name it by python:", "contract")
     if moved and not places[0].startswith("/") and world.base == call.start_cwd:
         raise Unverified("the command changes its folder before it names the Python by a relative path", "harness")
-    return environment(world.resolve(places[0]), False, world)
+    return find_environment(world.resolve(places[0]), False, world)
 
 
-def in_use(active: tuple[str, Simple] | None, simple: Simple, argv: list[str | None]) -> str | None:
+def find_active(active: tuple[str, Simple] | None, simple: Simple, argv: list[str | None]) -> str | None:
     """The environment that was activated before a command, where it is certain that it was, in the same shell, and
     that the command is not one of another user's or of a PATH of its own."""
     if active is None or simple.inner or simple.argv[:1] != argv[:1] or simple.assignments:
@@ -308,7 +309,7 @@ def in_use(active: tuple[str, Simple] | None, simple: Simple, argv: list[str | N
     return place if together or before.certain in ("always", "if_ended") else None
 
 
-def of_project(world: World) -> str:
+def find_project_environment(world: World) -> str:
     """The environment of the uv project around the folder of the call: beside the lock file that `uv add` writes.
     Raises Unverified where there is none, or another one may be meant."""
     if os.environ.get("UV_PROJECT_ENVIRONMENT"):
@@ -322,7 +323,7 @@ def of_project(world: World) -> str:
     return os.path.normpath(os.path.join(here, ".venv"))
 
 
-def installs(argv: list[str | None]) -> bool:
+def is_install(argv: list[str | None]) -> bool:
     """Whether a command is pip, under any of its names, that installs or uninstalls; what else it does names no
     environment."""
     program = os.path.basename((argv or [""])[0] or "")
@@ -333,7 +334,7 @@ def installs(argv: list[str | None]) -> bool:
     return pip and ("install" in argv or "uninstall" in argv)
 
 
-def interpreter(argv: list[str | None]) -> str | None:
+def find_interpreter(argv: list[str | None]) -> str | None:
     """The path of the environment or interpreter that a pip command names; None where it names none."""
     program = argv[0] or ""
     for at, word in enumerate(argv):

@@ -6,11 +6,11 @@ from __future__ import annotations
 import stat as modes
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.file_exists import mark, named
+from truecall_py.checks.file_exists import file_mark, name_file_type
 from truecall_py.checks.support.env_and_ini import Malformed
-from truecall_py.checks.support.file_formats import WORDS, decoded, format_of, json
-from truecall_py.checks.support.nearest_names import nearest
-from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.checks.support.file_formats import WORDS, decode, find_format, parse_json
+from truecall_py.checks.support.nearest_names import find_nearest
+from truecall_py.checks.support.outcomes import compare_effect, refuted, verified
 from truecall_py.contracts.field import field
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
@@ -77,40 +77,40 @@ LANGUAGES = ("json", "jsonc", "yaml", "toml", "python")
 MARKS = (b"{{", b"{%", b"<%")
 
 
-def kind_of(params: dict[str, Any]) -> str:
-    return str(params.get("as") or format_of(params["path"]))
+def find_language(params: dict[str, Any]) -> str:
+    return str(params.get("as") or find_format(params["path"]))
 
 
 def expect(params: dict[str, Any]) -> str:
     still = ", as it did before the call" if params.get("still") else ""
-    return f"{params['path']} parses as {WORDS.get(kind_of(params), 'what its name says')}{still}"
+    return f"{params['path']} parses as {WORDS.get(find_language(params), 'what its name says')}{still}"
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | None:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | None:
     """What stands at the path before the call; with `still` 1 or 0 after it: whether it parses. None: nothing."""
     path = world.resolve(params["path"])
     found = world.stat(path)
     if found is None:
         return None
     if not params.get("still"):
-        return mark(found)
-    return [*mark(found), int(not error(world.read(path), path, params, world))]
+        return file_mark(found)
+    return [*file_mark(found), int(not find_error(world.read(path), path, params, world))]
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     return bool(params.get("still"))
 
 
-def error(data: bytes, path: str, params: dict[str, Any], world: World) -> str:
+def find_error(data: bytes, path: str, params: dict[str, Any], world: World) -> str:
     """What keeps the data from being of its language, "" where nothing does. Raises Unverified."""
     try:
-        parse(data, kind_of(params), path, "as" in params, world)
+        parse(data, find_language(params), path, "as" in params, world)
     except Malformed as why:
         return str(why)
     return ""
 
 
-def did(params: dict[str, Any], call: ToolCall, path: str, world: World) -> bool:
+def parsed_before(params: dict[str, Any], call: ToolCall, path: str, world: World) -> bool:
     """Whether the file parsed before the call, as the look before it tells, or its harness. Raises Unverified."""
     earlier = world.earlier(NAME, params)
     if earlier is not ABSENT:
@@ -118,10 +118,10 @@ def did(params: dict[str, Any], call: ToolCall, path: str, world: World) -> bool
     text = next((file.before for file in call.files if file.path == path and file.before is not None), None)
     if text is None:
         raise Unverified("nothing tells whether it parsed before the call", "harness")
-    return not error(text.encode("utf-8", "surrogatepass"), path, params, world)
+    return not find_error(text.encode("utf-8", "surrogatepass"), path, params, world)
 
 
-def other(data: bytes, kind: str) -> str:
+def guess_other_language(data: bytes, kind: str) -> str:
     """What a file that does not parse may be, beside a broken one, where only its name says in which language it is;
     "" for nothing."""
     plain = data.replace(b"${{", b"")  # GitHub's expressions stand in texts
@@ -140,37 +140,37 @@ def other(data: bytes, kind: str) -> str:
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected = expect(params)
-    kind = kind_of(params)
+    kind = find_language(params)
     if kind not in LANGUAGES:
         raise Unverified(f"the name {params['path']} does not say what language it is in; say `as`", "contract")
     path = world.resolve(params["path"])
     found = world.stat(path)
     if found is None:
-        return refuted(expected, f"nothing at {path}", nearest(path, world), True)
+        return refuted(expected, f"nothing at {path}", find_nearest(path, world), True)
     if not modes.S_ISREG(found.st_mode):
-        return refuted(expected, f"{named(found.st_mode)} at {path}", blank=True)
+        return refuted(expected, f"{name_file_type(found.st_mode)} at {path}", blank=True)
     data = world.read(path)
-    why = error(data, path, params, world)
+    why = find_error(data, path, params, world)
     if why:
         what = "is empty, and" if not data.strip() else ""
         told = " ".join(filter(None, (path, what, f"is not {WORDS[kind]}: {why}")))
-        else_ = "" if "as" in params else other(data, kind)
+        else_ = "" if "as" in params else guess_other_language(data, kind)
         if else_:
             raise Unverified(f"{told}; but it may be {else_} (say `as` if it is not)", "contract")
         if params.get("still") and world.earlier(NAME, params) is None:
             return refuted(expected, f"{told}; and it is new: nothing was there before the call")
-        if params.get("still") and not did(params, call, path, world):
+        if params.get("still") and not parsed_before(params, call, path, world):
             raise Unverified(f"{told}; and it did not parse before the call either", "contract")
         return refuted(expected, told)
     earlier = world.earlier(NAME, params)
-    effect = since(earlier[: len(mark(found))] if earlier else earlier, mark(found))
+    effect = compare_effect(earlier[: len(file_mark(found))] if earlier else earlier, file_mark(found))
     return verified(expected, f"{path}, {found.st_size} bytes, parses as {WORDS[kind]}", effect)
 
 
 def parse(data: bytes, kind: str, path: str, given: bool, world: World) -> None:
     """Raises Malformed where the data is not of the language, Unverified where that cannot be told."""
     if kind in ("json", "jsonc"):
-        json(decoded(data, kind), kind, path, given)
+        parse_json(decode(data, kind), kind, path, given)
         return
     job: dict[str, object] = {"do": "parse", "as": kind, "project": world.project}
     if kind == "python":
@@ -178,7 +178,7 @@ def parse(data: bytes, kind: str, path: str, given: bool, world: World) -> None:
             raise Unverified(f"{path} has {len(data)} bytes and is not parsed", "probe")
         job["source"] = data.decode("latin-1")  # it may name its own encoding
     else:
-        job["text"] = decoded(data, kind)
+        job["text"] = decode(data, kind)
     answer = world.slow(job)
     if answer["error"]:
         raise Malformed(str(answer["error"]), int(str(answer["line"])), int(str(answer["column"])))

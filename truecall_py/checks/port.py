@@ -4,9 +4,9 @@ that was there before for the one that was started."""
 from __future__ import annotations
 
 from truecall_py.checks import EXECUTION
-from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
+from truecall_py.checks.support.outcomes import compare_effect, refuted, unverified, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import shown
+from truecall_py.contracts.matchers import quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
 
@@ -71,10 +71,10 @@ def expect(params: dict[str, Any]) -> str:
     what = "listens" if params.get("state", "open") == "open" else "no longer listens"
     held = f" and goes on for {params['held_for']:g} s" if params.get("held_for") else ""
     subject = "something" if what == "listens" else "what did"
-    return f"{subject} {what} at {spot(params.get('host'), params['port'])}{held}"
+    return f"{subject} {what} at {name_port(params.get('host'), params['port'])}{held}"
 
 
-def spot(host: str | None, port: Any) -> str:
+def name_port(host: str | None, port: Any) -> str:
     from truecall_py.world.sockets import HERE, address
 
     return f"port {port} of this machine" if host in (None, "", HERE) else address(str(host), port)
@@ -84,7 +84,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     from truecall_py.world.sockets import identity, near
 
     expected = expect(params)
-    host, port = place(params)
+    host, port = parse_place(params)
     open_ = params.get("state", "open") == "open"
     earlier = world.earlier(NAME, params)
     until = world.now() + (params.get("held_for") or 0.0)
@@ -92,12 +92,13 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         raise Unverified(f"there is no time left to see whether it holds for {params['held_for']:g} s", "probe")
     began = world.now()
     while True:
-        here = look(host, port, world)
+        here = probe_port(host, port, world)
         if bool(here) is not open_:
-            nothing = f"nothing listens at {spot(host, port)} (connection refused)"
+            nothing = f"nothing listens at {name_port(host, port)} (connection refused)"
             found = f"something listens at {here}" if here else nothing
             held = world.now() - began
-            candidates = tuple(spot(host, other) for other in near(port, ABOVE)[:3]) if open_ and local(host) else ()
+            others = near(port, ABOVE)[:3] if open_ and is_local(host) else ()
+            candidates = tuple(name_port(host, other) for other in others)
             # Where nothing ever was, that nothing is there proves nothing about a server that was to be stopped.
             blank = open_ and held < STEP and (earlier is ABSENT or not earlier[0])
             return refuted(expected, found + (f", after {held:.1f} s" if held >= STEP else ""), candidates, blank)
@@ -105,13 +106,13 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             break
         world.sleep(min(STEP, until - world.now()))
     if open_:
-        return verified(expected, f"{here} takes a connection", since(earlier, [True, identity(host, port)]))
-    found = f"nothing listens at {spot(host, port)}"
+        return verified(expected, f"{here} takes a connection", compare_effect(earlier, [True, identity(host, port)]))
+    found = f"nothing listens at {name_port(host, port)}"
     if params.get("vacuous") == "ok":
         return verified(expected, found)
     if earlier is ABSENT:
         return unverified(expected, f"{found}, but nothing proves that something did before", "harness")
-    return verified(expected, found, since(earlier[0], False))
+    return verified(expected, found, compare_effect(earlier[0], False))
 
 
 def is_transient(outcome: Outcome) -> bool:
@@ -119,32 +120,32 @@ def is_transient(outcome: Outcome) -> bool:
     return True
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> list[Any]:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[Any]:
     """Whether something listened before the call, and the identity of its sockets (None: not told)."""
     from truecall_py.world.sockets import identity
 
-    host, port = place(params)
-    return [bool(look(host, port, world)), identity(host, port)]
+    host, port = parse_place(params)
+    return [bool(probe_port(host, port, world)), identity(host, port)]
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     """That nothing listens proves nothing where nothing did before."""
     return bool(params.get("state") == "closed")
 
 
-def look(host: str, port: int, world: World) -> str:
+def probe_port(host: str, port: int, world: World) -> str:
     from truecall_py.world.sockets import HERE, everywhere, taken
 
     return everywhere(port, world.budget(2.0)) if host == HERE else taken(host, port, world.budget(2.0))
 
 
-def local(host: str) -> bool:
+def is_local(host: str) -> bool:
     from truecall_py.world.sockets import HERE, LOOPBACK
 
     return host == HERE or host.lower() in LOOPBACK or host.startswith("127.")
 
 
-def place(params: dict[str, Any]) -> tuple[str, int]:
+def parse_place(params: dict[str, Any]) -> tuple[str, int]:
     """Host and port. Raises Unverified for what is none."""
     from truecall_py.world.sockets import HERE
 
@@ -154,5 +155,5 @@ def place(params: dict[str, Any]) -> tuple[str, int]:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 65536:
-        raise Unverified(f"{shown(value, 60)} is not the number of a port", "tool")
+        raise Unverified(f"{quote_value(value, 60)} is not the number of a port", "tool")
     return str(params.get("host") or HERE), value

@@ -4,9 +4,9 @@ given the same number later, or one of truecall's own for the one that was meant
 from __future__ import annotations
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.support.outcomes import refuted, since, unverified, verified
+from truecall_py.checks.support.outcomes import compare_effect, refuted, unverified, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import deltas, describe, holds, shown
+from truecall_py.contracts.matchers import describe, has_delta, matches, quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, NEW, OLD
 
@@ -72,7 +72,7 @@ MANY = 3  # processes that are named one by one
 
 
 def expect(params: dict[str, Any]) -> str:
-    words = [f"{'no process' if params.get('absent') else 'a living process'}{subject(params)}"]
+    words = [f"{'no process' if params.get('absent') else 'a living process'}{describe_subject(params)}"]
     if params.get("count"):
         words.append(f"their number {describe(params['count'])}")
     if params.get("since"):
@@ -82,51 +82,51 @@ def expect(params: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
-def subject(params: dict[str, Any]) -> str:
+def describe_subject(params: dict[str, Any]) -> str:
     words = f" {params['pid']}" if params.get("pid") is not None else ""
     words += f" of the id in {params['pid_file']}" if params.get("pid_file") is not None else ""
     return words + (f" whose command line {describe(params['command'])}" if params.get("command") else "")
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    consistent(params)
+    require_consistent(params)
     expected = expect(params)
     if params.get("absent"):
-        return gone(params, expected, world)
+        return judge_absent(params, expected, world)
     earlier = world.earlier(NAME, params)
-    found, why = living(params, world)
+    found, why = find_living(params, world)
     if params.get("since"):
-        found, why = new(found, why, earlier, call, world)
+        found, why = select_new(found, why, earlier, call, world)
     counted = params.get("count") or {"at_least": 1}
     was = None if earlier is ABSENT else (len(earlier),)
-    if not holds(counted, len(found), world, before=was):
-        if deltas(counted) and not world.alone(NAME, params):
+    if not matches(counted, len(found), world, before=was):
+        if has_delta(counted) and not world.alone(NAME, params):
             raise Unverified("another call about the same processes ran at the same time", "probe")
-        return refuted(expected, why if not found else named(found), blank=not found and not earlier)
+        return refuted(expected, why if not found else name_processes(found), blank=not found and not earlier)
     if params.get("alive_for"):
-        left = survivors(found, params, world)
-        if not holds(counted, len(left), world, before=was):
+        left = find_survivors(found, params, world)
+        if not matches(counted, len(left), world, before=was):
             lost = [process for process in found if process not in left]
-            return refuted(expected, f"{named(lost)} ended within {params['alive_for']:g} s")
-    return verified(expected, named(found), effect(found, earlier, call, world))
+            return refuted(expected, f"{name_processes(lost)} ended within {params['alive_for']:g} s")
+    return verified(expected, name_processes(found), find_effect(found, earlier, call, world))
 
 
-def effect(found: list[Process], earlier: Any, call: ToolCall, world: World) -> str:
+def find_effect(found: list[Process], earlier: Any, call: ToolCall, world: World) -> str:
     """What changed since before the call. A process that ran long before it is not new because its file is."""
-    told = since(earlier, marks(found))
-    if told != NEW or any(mark not in marks(found) for mark in earlier):
+    told = compare_effect(earlier, list_identities(found))
+    if told != NEW or any(mark not in list_identities(found) for mark in earlier):
         return told
     added = [process for process in found if process.identity not in earlier]
     began = world.began(call.duration)
-    return OLD if began is not None and all(older(process, began) for process in added) else NEW
+    return OLD if began is not None and all(is_older(process, began) for process in added) else NEW
 
 
-def older(process: Process, began: float) -> bool:
+def is_older(process: Process, began: float) -> bool:
     """Whether a process certainly ran before a time, clocks that disagree a little included."""
     return process.started + process.blur < began - SLACK
 
 
-def consistent(params: dict[str, Any]) -> None:
+def require_consistent(params: dict[str, Any]) -> None:
     """Raises Unverified where two fields contradict each other."""
     one = params.get("pid") is not None or params.get("pid_file") is not None
     wrong = ""
@@ -140,31 +140,31 @@ def consistent(params: dict[str, Any]) -> None:
         raise Unverified(wrong, "contract")
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> list[list[int | str]]:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[list[int | str]]:
     """Which processes these were before the call: the id and the start of each."""
-    consistent(params)
-    return marks(living(params, world)[0])
+    require_consistent(params)
+    return list_identities(find_living(params, world)[0])
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     """That one is gone proves nothing where it never was; that one is new, the time alone tells badly."""
-    return bool(params.get("absent") or params.get("since") or deltas(params.get("count")))
+    return bool(params.get("absent") or params.get("since") or has_delta(params.get("count")))
 
 
-def living(params: dict[str, Any], world: World) -> tuple[list[Process], str]:
+def find_living(params: dict[str, Any], world: World) -> tuple[list[Process], str]:
     """The living processes that are meant, and what there is to say where there are none. Raises Unverified."""
     from truecall_py.world.process_table import ZOMBIE, ancestors, find, own
 
     wanted = params.get("command")
     if params.get("pid") is None and params.get("pid_file") is None:
-        found = [process for process in own(world) if holds(wanted or {}, process.line, world)]
+        found = [process for process in own(world) if matches(wanted or {}, process.line, world)]
         return found, "no process of this user has such a command line"
     pid: int | None
     written = None
     if params.get("pid_file") is None:
-        pid = number(params["pid"])
+        pid = parse_pid(params["pid"])
     else:
-        pid, written = noted(params["pid_file"], world)
+        pid, written = read_pid_file(params["pid_file"], world)
     if pid is None:
         return [], f"there is no file {world.resolve(params['pid_file'])}"
     if pid in ancestors():
@@ -177,23 +177,23 @@ def living(params: dict[str, Any], world: World) -> tuple[list[Process], str]:
     if written is not None and process.started - process.blur > written + SLACK:
         why = f"the process {pid} is younger than {params['pid_file']}, so it is probably another one"
         raise Unverified(why, "world")
-    if wanted and not holds(wanted, process.line, world):
-        return [], f"the process {pid} is another one: {shown(process.line)}"
+    if wanted and not matches(wanted, process.line, world):
+        return [], f"the process {pid} is another one: {quote_value(process.line)}"
     return [process], ""
 
 
-def number(value: Any) -> int | None:
+def parse_pid(value: Any) -> int | None:
     """The id that a value of a call is. Raises Unverified for one that is none."""
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         value = int(value.strip()[:20])
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Unverified(f"{shown(value, 60)} is not the id of a process", "tool")
+        raise Unverified(f"{quote_value(value, 60)} is not the id of a process", "tool")
     return value
 
 
-def noted(path: str, world: World) -> tuple[int | None, float]:
+def read_pid_file(path: str, world: World) -> tuple[int | None, float]:
     """The id in a file (None: there is no file) and the time at which it was written."""
     full = world.resolve(path)
     found = world.stat(full)
@@ -207,7 +207,7 @@ def noted(path: str, world: World) -> tuple[int | None, float]:
     return int(words[0][:20]), found.st_mtime
 
 
-def new(
+def select_new(
     found: list[Process], why: str, earlier: Any, call: ToolCall, world: World
 ) -> tuple[list[Process], str]:
     """Those of the processes that this call started, and what there is to say where there are none. That the look
@@ -219,15 +219,15 @@ def new(
     # The look's own time is exact, and what it did not see has the blur in its favour; a duration is not exact.
     favour = -1 if earlier is ABSENT else 1
     fresh = [process for process in unseen if process.started + favour * process.blur >= (began or 0.0)]
-    doubtful = [process for process in unseen if process not in fresh and not older(process, began or 0.0)]
+    doubtful = [process for process in unseen if process not in fresh and not is_older(process, began or 0.0)]
     if doubtful:
-        raise Unverified(f"{named(doubtful)} began within {SLACK:g} s of the start of the call", "probe")
+        raise Unverified(f"{name_processes(doubtful)} began within {SLACK:g} s of the start of the call", "probe")
     if found and not fresh:
-        return [], f"{named(found)} ran before the call already"
+        return [], f"{name_processes(found)} ran before the call already"
     return fresh, why
 
 
-def survivors(found: list[Process], params: dict[str, Any], world: World) -> list[Process]:
+def find_survivors(found: list[Process], params: dict[str, Any], world: World) -> list[Process]:
     """Those that live as long as they should; looked at again and again, so that an early end is seen early."""
     from truecall_py.world.process_table import find
 
@@ -242,29 +242,29 @@ def survivors(found: list[Process], params: dict[str, Any], world: World) -> lis
     return left
 
 
-def gone(params: dict[str, Any], expected: str, world: World) -> Outcome:
+def judge_absent(params: dict[str, Any], expected: str, world: World) -> Outcome:
     """The outcome where none may be there: another process of the same id is not the one that was meant."""
     earlier = world.earlier(NAME, params)
-    found, why = living(params, world)
+    found, why = find_living(params, world)
     still = found
     if earlier is not ABSENT and not params.get("command"):
         still = [process for process in found if process.identity in earlier]
     if earlier is not ABSENT and not still:
-        still = remaining(earlier, world)  # a stop that removed the file and left the process
-        if still and params.get("command") and not holds(params["command"], still[0].line, world):
-            renamed = f"{named(still)} ran before the call and still does, with another command line"
+        still = find_remaining(earlier, world)  # a stop that removed the file and left the process
+        if still and params.get("command") and not matches(params["command"], still[0].line, world):
+            renamed = f"{name_processes(still)} ran before the call and still does, with another command line"
             return unverified(expected, renamed, "world")
     if still:
-        return refuted(expected, f"{named(still)} is still there")
-    why = why or f"{named(found)} is another one than before the call"
+        return refuted(expected, f"{name_processes(still)} is still there")
+    why = why or f"{name_processes(found)} is another one than before the call"
     if params.get("vacuous") == "ok":
         return verified(expected, why)
     if earlier is ABSENT:
         return unverified(expected, f"{why}, but nothing proves that it was there before", "harness")
-    return verified(expected, why, since(earlier, []))
+    return verified(expected, why, compare_effect(earlier, []))
 
 
-def remaining(earlier: list[Any], world: World) -> list[Process]:
+def find_remaining(earlier: list[Any], world: World) -> list[Process]:
     """Those that were there before the call and still live."""
     from truecall_py.world.process_table import find
 
@@ -272,12 +272,12 @@ def remaining(earlier: list[Any], world: World) -> list[Process]:
     return [process for process in found if process and not process.dead and process.identity in earlier]
 
 
-def marks(found: list[Process]) -> list[list[int | str]]:
+def list_identities(found: list[Process]) -> list[list[int | str]]:
     return sorted((process.identity for process in found), key=str)
 
 
-def named(found: list[Process]) -> str:
+def name_processes(found: list[Process]) -> str:
     """The processes for a person: ids and command lines of the first, the number of the rest."""
-    words = [f"process {each.pid} ({shown(each.line, 80)})" for each in found[:MANY]]
+    words = [f"process {each.pid} ({quote_value(each.line, 80)})" for each in found[:MANY]]
     more = len(found) - MANY
     return " and ".join(words) + (f" and {more} more" if more > 0 else "")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from truecall_py.checks import STRUCTURE
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.clients.payload import text_of
-from truecall_py.contracts.facts import exit_code, path_in, reported
+from truecall_py.contracts.facts import find_exit_code, find_reported, value_at
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import DELTAS, barred, comparable, describe, holds, shown
+from truecall_py.contracts.matchers import DELTAS, describe, is_comparable, matches, quote_value, refuse_unreachable
 from truecall_py.contracts.matchers import FIELDS as OPERATORS
 from truecall_py.core.types import ABSENT
 
@@ -53,11 +53,11 @@ EXAMPLES = (
 )
 
 
-def matcher(params: dict[str, Any]) -> dict[str, Any]:
+def build_matcher(params: dict[str, Any]) -> dict[str, Any]:
     return {name: params[name] for name in ASSERTS if name in params}
 
 
-def subject(params: dict[str, Any]) -> str:
+def describe_subject(params: dict[str, Any]) -> str:
     of = str(params.get("of", "result"))
     name = {"text": "the result's text", "exit_code": "the exit code", "reported": "what was reported"}.get(of, of)
     path = params.get("path")
@@ -65,7 +65,7 @@ def subject(params: dict[str, Any]) -> str:
 
 
 def expect(params: dict[str, Any]) -> str:
-    return f"{subject(params)} {describe(matcher(params))}"
+    return f"{describe_subject(params)} {describe(build_matcher(params))}"
 
 
 def payload_only(params: dict[str, Any]) -> bool:
@@ -78,11 +78,11 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     of = params.get("of", "result")
     value: Any
     if of == "exit_code":
-        value = exit_code(call, world)
+        value = find_exit_code(call, world)
         if value is None:
             return unverified(expected, "the harness gives no exit code for this call", "harness")
     elif of == "reported":
-        value = reported(call, world)
+        value = find_reported(call, world)
     elif of == "is_error":
         value = ABSENT if call.is_error is None else call.is_error
     elif of == "text":
@@ -94,9 +94,9 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             return unverified(expected, "the tool's answer holds no structured result", "tool")
         value = call.result
     if params.get("path"):
-        whole, value = value, path_in(value, params["path"])
-        barred(matcher(params), value, whole, params["path"].split("."))
-    found = f"{subject(params)} is {shown(value)}"
-    if holds(matcher(params), value, world):
+        whole, value = value, value_at(value, params["path"])
+        refuse_unreachable(build_matcher(params), value, whole, params["path"].split("."))
+    found = f"{describe_subject(params)} is {quote_value(value)}"
+    if matches(build_matcher(params), value, world):
         return verified(expected, found)
-    return refuted(expected, found, blank=not comparable(matcher(params), value))
+    return refuted(expected, found, blank=not is_comparable(build_matcher(params), value))

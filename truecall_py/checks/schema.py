@@ -7,9 +7,9 @@ import os
 
 from truecall_py.checks import STRUCTURE
 from truecall_py.checks.support.outcomes import refuted, verified
-from truecall_py.contracts.facts import path_in
+from truecall_py.contracts.facts import value_at
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import shown
+from truecall_py.contracts.matchers import quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
 
@@ -63,12 +63,12 @@ EXAMPLES = (
 NAMES = {"args": "the arguments", "result": "the result"}
 
 
-def sent(call: ToolCall) -> dict[str, Any]:
+def list_sent_args(call: ToolCall) -> dict[str, Any]:
     """The arguments as the client sent them, without the neutral names beside its own."""
     return {name: value for name, value in call.args.items() if name not in call.added}
 
 
-def subject(params: dict[str, Any]) -> str:
+def describe_subject(params: dict[str, Any]) -> str:
     of = params.get("of", "result")
     return f"{of}.{params['path']}" if params.get("path") else NAMES[of]
 
@@ -77,7 +77,7 @@ def expect(params: dict[str, Any]) -> str:
     rules = params.get("schema", params.get("file"))
     which = f"the schema {rules}" if isinstance(rules, str) else "the contract's schema"
     many = params.get("of") == "args" and not params.get("path")
-    return f"{subject(params)} {'are' if many else 'is'} valid by {which}"
+    return f"{describe_subject(params)} {'are' if many else 'is'} valid by {which}"
 
 
 def payload_only(params: dict[str, Any]) -> bool:
@@ -93,10 +93,10 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         raise Unverified("file is the path of a schema; the schema itself goes under schema", "contract")
     expected = expect(params)
     args = params.get("of") == "args"
-    whole = sent(call) if args else call.result
+    whole = list_sent_args(call) if args else call.result
     if whole is ABSENT:
         raise Unverified("the tool's answer holds no structured result", "tool", expected)
-    value = path_in(whole, params["path"]) if params.get("path") else whole
+    value = value_at(whole, params["path"]) if params.get("path") else whole
     if value is ABSENT:
         return refuted(expected, f"there is nothing at {params['path']} in {NAMES['args' if args else 'result']}")
     job: dict[str, object] = {"do": "schema", "value": value, "project": world.project}
@@ -106,16 +106,17 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         job["schema"] = rules
     found: Any = world.slow(job)
     if not found["errors"]:
-        return verified(expected, f"{subject(params)} {'are' if args and not params.get('path') else 'is'} valid")
+        return verified(expected,
+                        f"{describe_subject(params)} {'are' if args and not params.get('path') else 'is'} valid")
     if args:
-        from truecall_py.checks.support.schema_errors import wrong
+        from truecall_py.checks.support.schema_errors import describe_errors
 
-        return refuted(expected, wrong(found["errors"], found["count"]))
-    lines = [f"{error['path']}: {shown_message(error['message'])}" for error in found["errors"]]
+        return refuted(expected, describe_errors(found["errors"], found["count"]))
+    lines = [f"{error['path']}: {shorten_message(error['message'])}" for error in found["errors"]]
     more = found["count"] - len(lines)
     return refuted(expected, "; ".join(lines) + (f"; and {more} more" if more > 0 else ""))
 
 
-def shown_message(message: str) -> str:
+def shorten_message(message: str) -> str:
     """A message of jsonschema, which quotes the whole value it is about, without the middle."""
-    return shown(message, 200)[1:-1] if len(message) > 198 else message
+    return quote_value(message, 200)[1:-1] if len(message) > 198 else message

@@ -5,9 +5,15 @@ from __future__ import annotations
 
 from truecall_py.checks import STRUCTURE
 from truecall_py.checks.support.outcomes import refuted, verified
-from truecall_py.checks.support.sql_tokens import Unsure, balanced, kinds, statements, sweeping
+from truecall_py.checks.support.sql_tokens import (
+    Unsure,
+    find_sweeping,
+    list_kinds,
+    require_balanced,
+    split_statements,
+)
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import shown
+from truecall_py.contracts.matchers import quote_value
 from truecall_py.core.errors import Unverified
 
 TYPE_CHECKING = False
@@ -66,19 +72,19 @@ def expect(params: dict[str, Any]) -> str:
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     expected, text = expect(params), params["text"]
     if params.get("sweeping"):
-        found = sweeping(text)
+        found = find_sweeping(text)
         if found:
             more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-            return refuted(expected, f"{shown(found[0])} would reach every row of its table{more}")
+            return refuted(expected, f"{quote_value(found[0])} would reach every row of its table{more}")
     if params.get("only"):
         allowed = {word.upper() for word in params["only"]}
         try:
-            every = statements(text)
+            every = split_statements(text)
             for each in every:
-                balanced(each.words)
-            told = sorted({kind for each in every for kind in kinds(each)} - allowed)
+                require_balanced(each.words)
+            told = sorted({kind for each in every for kind in list_kinds(each)} - allowed)
         except Unsure as why:
             raise Unverified(f"the SQL cannot be read for certain: {why}", "tool", expected) from None
         if told:
-            return refuted(expected, f"{', '.join(told)} in {shown(text)}")
+            return refuted(expected, f"{', '.join(told)} in {quote_value(text)}")
     return verified(expected, "nothing else in it")

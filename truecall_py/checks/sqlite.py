@@ -4,10 +4,10 @@ contract's own; values of the call are bound to it and never become a part of it
 from __future__ import annotations
 
 from truecall_py.checks import EXECUTION
-from truecall_py.checks.support.nearest_names import likeness, nearest
-from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.checks.support.nearest_names import find_nearest, score_likeness
+from truecall_py.checks.support.outcomes import compare_effect, refuted, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import deltas, describe, holds, shown
+from truecall_py.contracts.matchers import describe, has_delta, matches, quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
 
@@ -85,8 +85,8 @@ def expect(params: dict[str, Any]) -> str:
     words = []
     if params.get("query"):
         query = " ".join(params["query"].split())
-        values = f" with {shown(params['params'], 80)}" if params.get("params") is not None else ""
-        asked = [f"a number of rows that {describe(counted(params))}"] if counted(params) else []
+        values = f" with {quote_value(params['params'], 80)}" if params.get("params") is not None else ""
+        asked = [f"a number of rows that {describe(row_matcher(params))}"] if row_matcher(params) else []
         asked += [f"a first value that {describe(params['value'])}"] if params.get("value") else []
         words.append(f"`{query[:200]}`{values} gives {' and '.join(asked)}")
     if params.get("table"):
@@ -95,13 +95,13 @@ def expect(params: dict[str, Any]) -> str:
     return f"in {params['file']}: {', '.join(words)}"
 
 
-def counted(params: dict[str, Any]) -> dict[str, Any]:
+def row_matcher(params: dict[str, Any]) -> dict[str, Any]:
     """The matcher on the number of rows."""
     given: dict[str, Any] | None = params.get("rows")
     return given or ({} if params.get("value") else {"at_least": 1})
 
 
-def consistent(params: dict[str, Any]) -> None:
+def require_consistent(params: dict[str, Any]) -> None:
     """Raises Unverified for fields that are about another field which is not there."""
     for name, owner in (("params", "query"), ("rows", "query"), ("value", "query"), ("columns", "table")):
         if params.get(name) is not None and not params.get(owner):
@@ -111,82 +111,82 @@ def consistent(params: dict[str, Any]) -> None:
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     from truecall_py.world.sqlite import Missing
 
-    consistent(params)
+    require_consistent(params)
     expected = expect(params)
     path = world.resolve(params["file"])
     earlier = world.earlier(NAME, params)
     try:
-        base = opened(path, world)
+        base = open_database(path, world)
     except Missing as nothing:
-        if params.get("query") and not params.get("table") and held_by_nothing(params, world):
+        if params.get("query") and not params.get("table") and holds_without_rows(params, world):
             raise
-        return refuted(expected, nothing.why, nearest(path, world), blank=never(earlier))
+        return refuted(expected, nothing.why, find_nearest(path, world), blank=was_empty(earlier))
     try:
-        wrong, candidates = lacking(params, base)
+        wrong, candidates = find_lacking(params, base)
         if wrong:
-            return refuted(expected, wrong, candidates, blank=never(earlier))
-        now = fact(params, base)
+            return refuted(expected, wrong, candidates, blank=was_empty(earlier))
+        now = read_fact(params, base)
     finally:
         base.close()
     if params.get("query"):
-        wrong = compared(params, now, earlier, world)
-        compares = deltas(counted(params)) or deltas(params.get("value"))
+        wrong = judge_rows(params, now, earlier, world)
+        compares = has_delta(row_matcher(params)) or has_delta(params.get("value"))
         if wrong and compares and earlier is not ABSENT and not world.alone(NAME, params):
             why = "another call about the same rows ran at the same time, so what this one changed cannot be told"
             raise Unverified(f"{wrong}; {why}", "probe")
         if wrong:
-            return refuted(expected, wrong, blank=not now["rows"] and never(earlier))
-    return verified(expected, found(params, now), effect(params, now, earlier))
+            return refuted(expected, wrong, blank=not now["rows"] and was_empty(earlier))
+    return verified(expected, describe_rows(params, now), find_effect(params, now, earlier))
 
 
-def never(earlier: Any) -> bool:
+def was_empty(earlier: Any) -> bool:
     """Whether no look shows that there was something before: then that there is nothing proves nothing."""
     return earlier is ABSENT or not (earlier.get("rows") or earlier.get("columns"))
 
 
-def effect(params: dict[str, Any], now: dict[str, Any], earlier: Any) -> str:
+def find_effect(params: dict[str, Any], now: dict[str, Any], earlier: Any) -> str:
     """What the call can have brought about: another answer to what is asked. That something else was written into
     the same file is no effect; only where all that is asked is a comparison with before, nothing else is at hand."""
-    rows, value = counted(params), params.get("value")
-    if not params.get("table") and all(deltas(matcher) for matcher in (rows, value) if matcher):
-        return since(earlier, now)
+    rows, value = row_matcher(params), params.get("value")
+    if not params.get("table") and all(has_delta(matcher) for matcher in (rows, value) if matcher):
+        return compare_effect(earlier, now)
     names = ("rows", "digest", "columns")
     was = earlier if earlier is ABSENT else [earlier.get(name) for name in names]
-    return since(was, [now.get(name) for name in names])
+    return compare_effect(was, [now.get(name) for name in names])
 
 
-def opened(path: str, world: World) -> Database:
+def open_database(path: str, world: World) -> Database:
     from truecall_py.world.sqlite import Database as Base
 
     return Base(path, world, world.budget(2.0))
 
 
-def held_by_nothing(params: dict[str, Any], world: World) -> bool:
+def holds_without_rows(params: dict[str, Any], world: World) -> bool:
     """Whether a database without any row could meet the contract, so that none at all is no refutation."""
-    rows, value = counted(params), params.get("value")
-    if deltas(rows) or deltas(value):
+    rows, value = row_matcher(params), params.get("value")
+    if has_delta(rows) or has_delta(value):
         return True
     try:
-        return (not rows or holds(rows, 0, world)) and (not value or holds(value, ABSENT, world))
+        return (not rows or matches(rows, 0, world)) and (not value or matches(value, ABSENT, world))
     except Unverified:
         return True
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
     """What the query gives before the call, and how the files of the database stand. A database or a table that is
     not there has no rows."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.world.sqlite import Lacking, Missing
 
-    consistent(params)
+    require_consistent(params)
     try:
-        base = opened(world.resolve(params["file"]), world)
+        base = open_database(world.resolve(params["file"]), world)
     except Missing:
-        return nothing(params, None)
+        return empty_fact(params, None)
     try:
-        found = fact(params, base)
+        found = read_fact(params, base)
     except Lacking:
-        return nothing(params, base.stamp())
+        return empty_fact(params, base.stamp())
     finally:
         base.close()
     if len(dumps(found)) > LONGEST:
@@ -194,24 +194,24 @@ def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, An
     return found
 
 
-def nothing(params: dict[str, Any], stamp: Any) -> dict[str, Any]:
+def empty_fact(params: dict[str, Any], stamp: Any) -> dict[str, Any]:
     """The fact of a database, or of a table, that is not there: no rows."""
     found = {"rows": 0, "digest": "0"} if params.get("query") else {}
     return {"stamp": stamp, **found, **({"columns": None} if params.get("table") else {})}
 
 
-def needs_before(params: dict[str, Any]) -> bool:
-    return deltas(params.get("rows")) or deltas(params.get("value"))
+def needs_snapshot(params: dict[str, Any]) -> bool:
+    return has_delta(params.get("rows")) or has_delta(params.get("value"))
 
 
-def fact(params: dict[str, Any], base: Database) -> dict[str, Any]:
+def read_fact(params: dict[str, Any], base: Database) -> dict[str, Any]:
     """`rows`, `digest` and `value` (left out where there is no row) of the query, the `columns` of the table, and
     `stamp`, which every write changes."""
     found: dict[str, Any] = {"stamp": base.stamp()}
     if params.get("table"):
         found["columns"] = base.columns(params["table"])
     if params.get("query"):
-        found["rows"], value, there, found["digest"] = base.ask(params["query"], bound(params.get("params")))
+        found["rows"], value, there, found["digest"] = base.ask(params["query"], bind_values(params.get("params")))
         if isinstance(value, bytes):
             if params.get("value"):
                 raise Unverified("the value is a blob; ask for hex() of it", "contract")
@@ -228,14 +228,14 @@ def is_shared_source(params: dict[str, Any]) -> bool:
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> list[dict[str, Any]]:
     """The rows of the query, each as a map by the names of its columns. Raises Unverified."""
-    base = opened(world.resolve(params["file"]), world)
+    base = open_database(world.resolve(params["file"]), world)
     try:
-        return base.rows(params["query"], bound(params.get("params")))
+        return base.rows(params["query"], bind_values(params.get("params")))
     finally:
         base.close()
 
 
-def bound(given: Any) -> list[Any] | dict[str, Any]:
+def bind_values(given: Any) -> list[Any] | dict[str, Any]:
     """The values of a query, each of a type that SQLite has. Raises Unverified."""
     if given is None:
         return []
@@ -243,11 +243,11 @@ def bound(given: Any) -> list[Any] | dict[str, Any]:
         raise Unverified("params is neither a list nor a map", "contract")
     for value in given.values() if isinstance(given, dict) else given:
         if isinstance(value, (list, dict)):
-            raise Unverified(f"{shown(value, 60)} is no single value that could be bound to a query", "tool")
+            raise Unverified(f"{quote_value(value, 60)} is no single value that could be bound to a query", "tool")
     return given
 
 
-def lacking(params: dict[str, Any], base: Database) -> tuple[str, tuple[str, ...]]:
+def find_lacking(params: dict[str, Any], base: Database) -> tuple[str, tuple[str, ...]]:
     """What the database lacks of the table that must be there, and the names most like it."""
     table = params.get("table")
     if not table:
@@ -255,39 +255,40 @@ def lacking(params: dict[str, Any], base: Database) -> tuple[str, tuple[str, ...
     columns = base.columns(table)
     if columns is None:
         names = base.tables()
-        return f"there is no table {table} in {base.path}", like(table, names)
+        return f"there is no table {table} in {base.path}", rank_names(table, names)
     known = {name.lower() for name in columns}
     missing = [name for name in params.get("columns") or () if name.lower() not in known]
     if missing:
         what = f"{table} has the columns {', '.join(columns[:40])}, and no {', '.join(missing)}"
-        return what, like(missing[0], columns)
+        return what, rank_names(missing[0], columns)
     return "", ()
 
 
-def like(name: str, names: list[str]) -> tuple[str, ...]:
-    ranked = sorted(((likeness(name, other), other) for other in names), reverse=True)
+def rank_names(name: str, names: list[str]) -> tuple[str, ...]:
+    ranked = sorted(((score_likeness(name, other), other) for other in names), reverse=True)
     return tuple(other for score, other in ranked[:3] if score >= 0.5)
 
 
-def compared(params: dict[str, Any], now: dict[str, Any], earlier: Any, world: World) -> str:
+def judge_rows(params: dict[str, Any], now: dict[str, Any], earlier: Any, world: World) -> str:
     """What is wrong with the answer to the query, or ""."""
 
     def old(name: str) -> tuple[Any] | None:
         return None if earlier is ABSENT else (earlier.get(name, ABSENT),)
 
-    rows = counted(params)
-    if rows and not holds(rows, now["rows"], world, before=old("rows")):
-        was = f" (before the call {earlier.get('rows')})" if deltas(rows) and earlier is not ABSENT else ""
-        return f"{found(params, now)}{was}"
+    rows = row_matcher(params)
+    if rows and not matches(rows, now["rows"], world, before=old("rows")):
+        was = f" (before the call {earlier.get('rows')})" if has_delta(rows) and earlier is not ABSENT else ""
+        return f"{describe_rows(params, now)}{was}"
     value = params.get("value")
-    if value and not holds(value, now.get("value", ABSENT), world, before=old("value")):
-        was = f" (before the call {shown(earlier.get('value', ABSENT), 80)})" if deltas(value) and earlier else ""
-        return f"{found(params, now)}{was}"
+    if value and not matches(value, now.get("value", ABSENT), world, before=old("value")):
+        then = quote_value(earlier.get("value", ABSENT), 80) if has_delta(value) and earlier else ""
+        was = f" (before the call {then})" if then else ""
+        return f"{describe_rows(params, now)}{was}"
     return ""
 
 
-def found(params: dict[str, Any], now: dict[str, Any]) -> str:
+def describe_rows(params: dict[str, Any], now: dict[str, Any]) -> str:
     if "rows" not in now:
         return f"the table {params['table']} is there"
     words = f"{now['rows']} row{'' if now['rows'] == 1 else 's'}"
-    return words + (f", first value {shown(now['value'])}" if "value" in now else "")
+    return words + (f", first value {quote_value(now['value'])}" if "value" in now else "")

@@ -4,10 +4,10 @@ words of the tool alone for tests that pass."""
 from __future__ import annotations
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.support.nearest_names import nearest
+from truecall_py.checks.support.nearest_names import find_nearest
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import describe, holds
+from truecall_py.contracts.matchers import describe, matches
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, NEW
 
@@ -87,13 +87,13 @@ def expect(params: dict[str, Any]) -> str:
     where = f"in a report {report} of this call" if report else f"in the summary of {output}"
     least = params.get("collected", 1)
     words = [f"at least {least} test{'' if least == 1 else 's'} {where}"]
-    for name, matcher in asked(params):
+    for name, matcher in list_matchers(params):
         clean = name == "failed" and matcher == {"equals": 0}
         words.append("none of them failed" if clean else f"the number of {name} ones {describe(matcher)}")
     return ", ".join(words)
 
 
-def asked(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def list_matchers(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """What is asked of the numbers. Where nothing is said of skipped and passed, one must have passed."""
     found = [("failed", params.get("failed") or {"equals": 0})]
     found += [(name, params[name]) for name in ("skipped", "passed") if params.get(name)]
@@ -108,35 +108,35 @@ def payload_only(params: dict[str, Any]) -> bool:
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if params.get("output") and params.get("report"):
         raise Unverified("tests holds both report and output", "contract")
-    return by_text(params, call, world) if params.get("output") else by_report(params, call, world)
+    return judge_text(params, call, world) if params.get("output") else judge_report(params, call, world)
 
 
-def by_report(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    from truecall_py.checks.support.junit import results, together
+def judge_report(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+    from truecall_py.checks.support.junit import merge_results, parse_results
 
     expected = expect(params)
-    paths = files(params, world)
+    paths = find_reports(params, world)
     if not paths:
         where = world.resolve(params["report"])
-        return refuted(expected, f"there is no report at {where}", nearest(where, world), blank=True)
+        return refuted(expected, f"there is no report at {where}", find_nearest(where, world), blank=True)
     earlier = world.earlier(NAME, params)
-    fresh, stale, doubtful = sorted_out(paths, earlier, world.began(call.duration), world)
+    fresh, stale, doubtful = sort_by_age(paths, earlier, world.began(call.duration), world)
     if not fresh:
         oldest = f"{stale[0]}" + (f" and {len(stale) - 1} more" if len(stale) > 1 else "")
         return refuted(expected, f"{oldest} was written before the call, which wrote none")
     found = []
     for path in fresh:
         try:
-            found.append(results(world.read(path), world.remaining))
+            found.append(parse_results(world.read(path), world.remaining))
         except Unverified as why:
             raise Unverified(f"{path}: {why.why}", why.cause) from None
-    what = together(found)
-    told = numbers(what) + (f"; {len(stale)} older reports passed over" if stale else "")
-    if what.doubt and not failing(params, what, world):
+    what = merge_results(found)
+    told = describe_numbers(what) + (f"; {len(stale)} older reports passed over" if stale else "")
+    if what.doubt and not is_failing(params, what, world):
         return unverified(expected, f"{told}; {what.doubt}", "tool")
-    if unmet(params, what, world):
+    if is_unmet(params, what, world):
         return refuted(expected, told)
-    if idle(params, what):
+    if is_idle(params, what):
         return unverified(expected, f"{told}: nothing was tested", "tool")
     if doubtful:
         unsure = f"whether {doubtful[0]} was written by this call cannot be told by its time"
@@ -144,40 +144,40 @@ def by_report(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     return verified(expected, told, "" if earlier is ABSENT else NEW)
 
 
-def files(params: dict[str, Any], world: World) -> list[str]:
+def find_reports(params: dict[str, Any], world: World) -> list[str]:
     """The reports that are there, in order. Raises Unverified."""
     import stat as modes
 
-    from truecall_py.checks.support.glob_walk import entries
+    from truecall_py.checks.support.glob_walk import find_entries
 
-    found = sorted(path for path, there in entries(params["report"], world) if not modes.S_ISDIR(there.st_mode))
+    found = sorted(path for path, there in find_entries(params["report"], world) if not modes.S_ISDIR(there.st_mode))
     if len(found) > MANY:
         raise Unverified(f"{params['report']} names more than {MANY} files", "contract")
     return found
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, list[int]]:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, list[int]]:
     """The reports that are there before the call, with what changes when they are written again."""
     if params.get("output"):
         raise Unverified("what a call says is not there before it", "contract")
     found = {}
-    for path in files(params, world):
+    for path in find_reports(params, world):
         at = world.stat(path)
         if at is not None:
-            found[path] = mark(at)
+            found[path] = report_mark(at)
     return found
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     """The snapshot says when the call began, which its duration tells only roughly, or not at all."""
     return not params.get("output")
 
 
-def mark(found: os.stat_result) -> list[int]:
+def report_mark(found: os.stat_result) -> list[int]:
     return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
-def sorted_out(
+def sort_by_age(
     paths: list[str], earlier: Any, began: float | None, world: World
 ) -> tuple[list[str], list[str], list[str]]:
     """(reports that the call wrote, reports from before it, reports that may be either). Raises Unverified where
@@ -188,7 +188,7 @@ def sorted_out(
         if found is None:
             continue
         known = None if earlier is ABSENT else earlier.get(path, [])
-        if known == mark(found):
+        if known == report_mark(found):
             stale.append(path)
         elif began is None:
             raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
@@ -201,68 +201,68 @@ def sorted_out(
         else:
             doubtful.append(path)  # within the slack; or put there by the call, with a time from before it
     if not fresh and earlier is ABSENT:  # a container's clock, or a virtual machine's, may be behind
-        doubtful += [path for path in stale if modified(path, world) > (began or 0.0) - SKEW]
+        doubtful += [path for path in stale if modified_at(path, world) > (began or 0.0) - SKEW]
     if doubtful and not fresh:
         raise Unverified(f"whether {doubtful[0]} was written by this call cannot be told by its time", "probe")
     return fresh, stale, doubtful
 
 
-def modified(path: str, world: World) -> float:
+def modified_at(path: str, world: World) -> float:
     found = world.stat(path)
     return found.st_mtime if found else 0.0
 
 
-def by_text(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
+def judge_text(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     """The tool's own words: they are enough to refute its claim. A claim is no evidence for itself, unless the
     contract takes it for one."""
-    from truecall_py.checks.support.runner_summaries import results
+    from truecall_py.checks.support.runner_summaries import parse_summaries
     from truecall_py.clients.payload import text_of
-    from truecall_py.contracts.facts import exit_code
+    from truecall_py.contracts.facts import find_exit_code
 
     expected = expect(params)
     said = text_of(call)
     if not said:
         return unverified(expected, "the call has no text", "harness")
-    runs = results(params["output"], said)
+    runs = parse_summaries(params["output"], said)
     if not runs:
         return unverified(expected, f"the text holds no summary of {params['output']}", "tool")
     last = runs[-1]
-    told = f"the output says: {numbers(last)}"
-    if last.doubt and not failing(params, last, world):
+    told = f"the output says: {describe_numbers(last)}"
+    if last.doubt and not is_failing(params, last, world):
         return unverified(expected, f"{told}; {last.doubt}", "tool")
-    if unmet(params, last, world):
+    if is_unmet(params, last, world):
         return refuted(expected, told)
-    if any(unmet(params, each, world) for each in runs[:-1]):
-        return unverified(expected, f"{told}, and of a run before it: {numbers(runs[-2])}", "tool")
-    if idle(params, last):
+    if any(is_unmet(params, each, world) for each in runs[:-1]):
+        return unverified(expected, f"{told}, and of a run before it: {describe_numbers(runs[-2])}", "tool")
+    if is_idle(params, last):
         return unverified(expected, f"{told}: nothing was tested", "tool")
     if params.get("accept") != "output":
         return unverified(expected, f"{told}, and no report shows it", "contract")
-    code = exit_code(call, world)
+    code = find_exit_code(call, world)
     if code != 0:
         what = "is not known" if code is None else f"is {code}"
         return unverified(expected, f"{told}, and the exit code {what}", "harness" if code is None else "tool")
     return verified(expected, told)
 
 
-def unmet(params: dict[str, Any], found: Results, world: World) -> bool:
+def is_unmet(params: dict[str, Any], found: Results, world: World) -> bool:
     """Whether the numbers are other than they should be."""
     if found.collected < max(1, params.get("collected", 1)):
         return True
-    return not all(holds(matcher, getattr(found, name), world) for name, matcher in asked(params))
+    return not all(matches(matcher, getattr(found, name), world) for name, matcher in list_matchers(params))
 
 
-def failing(params: dict[str, Any], found: Results, world: World) -> bool:
+def is_failing(params: dict[str, Any], found: Results, world: World) -> bool:
     """Whether more failed than may, which stays true however many other tests there are."""
-    return found.failed > 0 and not holds(params.get("failed") or {"equals": 0}, found.failed, world)
+    return found.failed > 0 and not matches(params.get("failed") or {"equals": 0}, found.failed, world)
 
 
-def idle(params: dict[str, Any], found: Results) -> bool:
+def is_idle(params: dict[str, Any], found: Results) -> bool:
     """Whether every test was skipped, and the contract does not say that this is what it wants."""
     return found.passed == 0 and not params.get("passed") and not params.get("skipped")
 
 
-def numbers(found: Results) -> str:
+def describe_numbers(found: Results) -> str:
     total = f"{found.collected} test{'' if found.collected == 1 else 's'}"
     words = f"{total}, {found.passed} passed, {found.failed} failed, {found.skipped} skipped"
     return words + (f" ({', '.join(found.names)})" if found.names else "")

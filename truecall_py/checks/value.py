@@ -6,15 +6,22 @@ from __future__ import annotations
 import stat as modes
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.file_exists import mark, named
+from truecall_py.checks.file_exists import file_mark, name_file_type
 from truecall_py.checks.support import key_path
-from truecall_py.checks.support.env_and_ini import Malformed, elsewhere
-from truecall_py.checks.support.file_formats import WORDS, doubtful, format_of, value_of
-from truecall_py.checks.support.key_path import ALL, beside, parse, select
-from truecall_py.checks.support.nearest_names import nearest
-from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.checks.support.env_and_ini import Malformed, find_elsewhere
+from truecall_py.checks.support.file_formats import WORDS, explain_doubt, find_format, read_value
+from truecall_py.checks.support.key_path import ALL, parse, select_values, suggest_name
+from truecall_py.checks.support.nearest_names import find_nearest
+from truecall_py.checks.support.outcomes import compare_effect, refuted, verified
 from truecall_py.contracts.field import field
-from truecall_py.contracts.matchers import barred, deltas, describe, holds, number, shown
+from truecall_py.contracts.matchers import (
+    as_number,
+    describe,
+    has_delta,
+    matches,
+    quote_value,
+    refuse_unreachable,
+)
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, OLD
 
@@ -76,7 +83,7 @@ EXAMPLES = (
 TEXTS = ("env", "ini")
 
 
-def subject(params: dict[str, Any]) -> str:
+def describe_subject(params: dict[str, Any]) -> str:
     path = params.get("path") or "the whole"
     return f"{'every element of ' if params.get('each') else ''}{path} of {params['file']}"
 
@@ -84,64 +91,65 @@ def subject(params: dict[str, Any]) -> str:
 def expect(params: dict[str, Any]) -> str:
     words = [describe(params["is"])] if params.get("is") else []
     words += [f"is the same as {params['same_as']}"] if params.get("same_as") else []
-    return f"{subject(params)} {' and '.join(words)}"
+    return f"{describe_subject(params)} {' and '.join(words)}"
 
 
-def needs_before(params: dict[str, Any]) -> bool:
-    return deltas(params.get("is"))
+def needs_snapshot(params: dict[str, Any]) -> bool:
+    return has_delta(params.get("is"))
 
 
-def before(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
+def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
     """What stands at the file's path before the call and a digest of the values that are asked for or, where they are
     compared, the values at each place (a place alone: no value); None: no file."""
     path = world.resolve(params["file"])
     found = world.stat(path)
     if found is None:
         return None
-    told: dict[str, Any] = {"mark": mark(found)}
+    told: dict[str, Any] = {"mark": file_mark(found)}
     try:
-        values = rows(select(document(params, path, world), steps_of(params)))
+        values = to_rows(select_values(read_document(params, path, world), parse_steps(params)))
     except (Malformed, Unverified):
-        if deltas(params.get("is")):
+        if has_delta(params.get("is")):
             raise
         return told
-    return {**told, "values": values} if deltas(params.get("is")) else {**told, "digest": digest(values)}
+    return {**told, "values": values} if has_delta(params.get("is")) else {**told,
+                                                                                      "digest": digest_rows(values)}
 
 
-def rows(values: list[tuple[str, Any]]) -> list[list[Any]]:
+def to_rows(values: list[tuple[str, Any]]) -> list[list[Any]]:
     """The values as a JSON value."""
     return [[place] if held is ABSENT else [place, held] for place, held in values]
 
 
-def digest(values: list[list[Any]]) -> str:
+def digest_rows(values: list[list[Any]]) -> str:
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.hashing import sha256
 
     return sha256(dumps(values).encode())
 
 
-def effect_of(earlier: Any, found: os.stat_result, values: list[tuple[str, Any]]) -> str:
+def find_effect(earlier: Any, found: os.stat_result, values: list[tuple[str, Any]]) -> str:
     """Whether the call can have brought the very values that were asked for; where they were not read before it,
     whether it can have brought the file."""
     if not earlier:
-        return since(earlier, mark(found))
+        return compare_effect(earlier, file_mark(found))
     if "digest" in earlier:
-        return since(earlier["digest"], digest(rows(values)))
-    return since(earlier["mark"], mark(found))
+        return compare_effect(earlier["digest"], digest_rows(to_rows(values)))
+    return compare_effect(earlier["mark"], file_mark(found))
 
 
-def steps_of(params: dict[str, Any]) -> Any:
+def parse_steps(params: dict[str, Any]) -> Any:
     steps = parse(params["path"]) if params.get("path") else []
     return [*steps, (ALL, "", "")] if params.get("each") else steps
 
 
-def document(params: dict[str, Any], path: str, world: World) -> Any:
+def read_document(params: dict[str, Any], path: str, world: World) -> Any:
     """The value of the whole file. Raises Malformed or Unverified."""
-    return value_of(world.read(path), kind_of(params, path), path, bool(params.get("format")), world)
+    return read_value(world.read(path), choose_format(params, path), path, bool(params.get("format")), world)
 
 
-def kind_of(params: dict[str, Any], path: str) -> str:
-    kind = params.get("format") or format_of(path)
+def choose_format(params: dict[str, Any], path: str) -> str:
+    kind = params.get("format") or find_format(path)
     if kind not in WORDS or kind == "python":
         raise Unverified(f"the name {path} does not say what format it has; say `format`", "contract")
     return str(kind)
@@ -152,75 +160,76 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     path = world.resolve(params["file"])
     found = world.stat(path)
     if found is None:
-        return refuted(expected, f"nothing at {path}", nearest(path, world), True)
+        return refuted(expected, f"nothing at {path}", find_nearest(path, world), True)
     if not modes.S_ISREG(found.st_mode):
-        return refuted(expected, f"{named(found.st_mode)} at {path}", blank=True)
-    steps = steps_of(params)
+        return refuted(expected, f"{name_file_type(found.st_mode)} at {path}", blank=True)
+    steps = parse_steps(params)
     try:
-        whole = document(params, path, world)
+        whole = read_document(params, path, world)
     except Malformed as why:
-        return refuted(expected, f"{path} is not {WORDS[kind_of(params, path)]}: {why}", blank=True)
-    values = select(whole, steps)
+        return refuted(expected, f"{path} is not {WORDS[choose_format(params, path)]}: {why}", blank=True)
+    values = select_values(whole, steps)
     if not values:
-        raise Unverified(f"{subject(params)}: there is none, and so nothing that could be right or wrong", "vacuous")
+        raise Unverified(f"{describe_subject(params)}: there is none, and so nothing that could be right or wrong",
+                         "vacuous")
     by_name = all(kind == key_path.NAME for kind, _, _ in steps)
-    if by_name and values[0][1] is ABSENT and kind_of(params, path) == "ini":
-        others = elsewhere(whole, [key for _, key, _ in steps])
+    if by_name and values[0][1] is ABSENT and choose_format(params, path) == "ini":
+        others = find_elsewhere(whole, [key for _, key, _ in steps])
         if others:
             raise Unverified(f"there is nothing at {values[0][0]} in {path}; but {others}", "probe")
     earlier = world.earlier(NAME, params)
-    matcher = {**params.get("is", {}), **other(params, whole)}
-    texts = kind_of(params, path) in TEXTS
+    matcher = {**params.get("is", {}), **same_as_matcher(params, whole)}
+    texts = choose_format(params, path) in TEXTS
     if by_name:
-        barred(matcher, values[0][1], whole, [key for _, key, _ in steps])
-    wrong, unsure = compared(matcher, values, then_of(earlier), texts, world)
+        refuse_unreachable(matcher, values[0][1], whole, [key for _, key, _ in steps])
+    wrong, unsure = judge_values(matcher, values, values_before(earlier), texts, world)
     if wrong:
         place, held = wrong[0]
         if held is ABSENT:
-            hint = beside(whole, steps)
+            hint = suggest_name(whole, steps)
             return refuted(expected, f"there is nothing at {place} in {path}{'; ' if hint else ''}{hint}", blank=True)
         more = f", and {len(wrong) - 1} more of {len(values)}" if len(wrong) > 1 else ""
-        what = f"{place or 'the whole'} of {path} is {shown(held)}{more}"
-        if deltas(matcher) and not world.alone(NAME, params):
+        what = f"{place or 'the whole'} of {path} is {quote_value(held)}{more}"
+        if has_delta(matcher) and not world.alone(NAME, params):
             raise Unverified(f"{what}, but another call about it ran at the same time", "probe")
         return refuted(expected, what)
     if unsure:
         raise unsure
     held = values[0][1]
-    what = "not there" if held is ABSENT else f"{shown(held)} (all {len(values)})" if many(steps) else shown(held)
-    told = f"{subject(params)} is {what}"
-    effect = effect_of(earlier, found, values)
+    what = "not there" if held is ABSENT else quote_value(held) + (f" (all {len(values)})" if is_many(steps) else "")
+    told = f"{describe_subject(params)} is {what}"
+    effect = find_effect(earlier, found, values)
     # That nothing changed may be just what is asked for.
     still = matcher.get("changed") is False or matcher.get("increased_by") == 0
     return verified(expected, told, "" if still and effect == OLD else effect)
 
 
-def many(steps: Any) -> bool:
+def is_many(steps: Any) -> bool:
     return any(kind == ALL for kind, _, _ in steps)
 
 
-def other(params: dict[str, Any], whole: Any) -> dict[str, Any]:
+def same_as_matcher(params: dict[str, Any], whole: Any) -> dict[str, Any]:
     """The matcher that `same_as` stands for. Raises Unverified where its path names not exactly one value."""
     if not params.get("same_as"):
         return {}
-    held = select(whole, parse(params["same_as"]))
+    held = select_values(whole, parse(params["same_as"]))
     if len(held) != 1 or held[0][1] is ABSENT:
         what = "nothing" if not held or held[0][1] is ABSENT else f"{len(held)} values"
         raise Unverified(f"there is {what} at {params['same_as']} that it could be the same as", "tool")
-    why = doubtful(held[0][1])
+    why = explain_doubt(held[0][1])
     if why or "equals" in params.get("is", {}):
         raise Unverified(why or "same_as and a value that it must equal do not go together", "contract")
     return {"equals": held[0][1]}
 
 
-def then_of(earlier: Any) -> dict[str, Any] | None:
+def values_before(earlier: Any) -> dict[str, Any] | None:
     """The values before the call by place; None where nobody looked."""
     if earlier is ABSENT or (earlier is not None and "values" not in earlier):
         return None
     return {item[0]: item[1] if len(item) > 1 else ABSENT for item in (earlier or {"values": ()})["values"]}
 
 
-def compared(
+def judge_values(
     matcher: dict[str, Any], values: list[tuple[str, Any]], then: dict[str, Any] | None, texts: bool, world: World
 ) -> tuple[list[tuple[str, Any]], Unverified | None]:
     """(the values that are not as they should be, why one of the others cannot be told)."""
@@ -228,22 +237,22 @@ def compared(
     unsure = None
     certain = set(matcher) <= {"exists"}
     for place, held in values:
-        was = None if then is None else (as_written(then.get(place, ABSENT), matcher, texts),)
-        why = "" if certain else doubtful(held) or (doubtful(was[0]) if was and deltas(matcher) else "")
+        was = None if then is None else (convert_text(then.get(place, ABSENT), matcher, texts),)
+        why = "" if certain else explain_doubt(held) or (explain_doubt(was[0]) if was and has_delta(matcher) else "")
         if why:
             unsure = unsure or Unverified(f"{place}: {why}", "probe")
         elif held is ABSENT and not set(matcher) <= {"exists", "changed"}:
             wrong.append((place, held))
         else:
             try:
-                if not holds(matcher, as_written(held, matcher, texts), world, before=was):
+                if not matches(matcher, convert_text(held, matcher, texts), world, before=was):
                     wrong.append((place, held))
             except Unverified as trouble:
                 unsure = unsure or trouble
     return wrong, unsure
 
 
-def as_written(held: Any, matcher: dict[str, Any], texts: bool) -> Any:
+def convert_text(held: Any, matcher: dict[str, Any], texts: bool) -> Any:
     """A text of a format that has nothing but texts, as the number or truth that it is compared with."""
     if not texts or not isinstance(held, str):
         return held
@@ -251,7 +260,7 @@ def as_written(held: Any, matcher: dict[str, Any], texts: bool) -> Any:
     if any(isinstance(each, bool) for each in wanted) and held in ("true", "false"):
         return held == "true"
     numeric = any(name in matcher for name in ("at_least", "at_most", "increased_by"))
-    if not numeric and not any(number(each) is not None for each in wanted):
+    if not numeric and not any(as_number(each) is not None for each in wanted):
         return held
     digits = held.removeprefix("-").replace(".", "", 1)
     if not digits.isascii() or not digits.isdigit() or len(held) > 30:

@@ -42,7 +42,7 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
         source = plain["receipt"]["from"]
         is_shared = getattr(load_check(source["check"]), "is_shared_source", None)
         plain["receipt"]["shared"] = bool(is_shared and is_shared(source["params"]))
-    named = template.names([plain["post"], plain.get("pre", []), plain.get("receipt")])
+    named = template.list_names([plain["post"], plain.get("pre", []), plain.get("receipt")])
     roots = {name.partition(".")[0] for name in named}
     if "file" in roots or any(name.partition(".")[0] == "file" for name in plain["when"]):
         plain["per_file"] = True
@@ -71,9 +71,9 @@ def takes_snapshot(item: dict[str, Any], plain: dict[str, Any]) -> bool:
     if name in model.COMBINATORS:
         return any(takes_snapshot(each, plain) for each in (params if isinstance(params, list) else [params]))
     check = load_check(name)
-    if not hasattr(check, "before"):
+    if not hasattr(check, "take_snapshot"):
         return False
-    return plain.get("vacuous") != "ok" or bool(check.needs_before(params))
+    return plain.get("vacuous") != "ok" or bool(check.needs_snapshot(params))
 
 
 def list_inner_checks(item: dict[str, Any]) -> list[dict[str, Any]]:

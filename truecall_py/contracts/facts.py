@@ -19,7 +19,7 @@ ROOTS = (
 )  # fmt: skip
 
 
-def path_in(value: Any, path: str) -> Any:
+def value_at(value: Any, path: str) -> Any:
     """The value at a dotted path: keys of objects, positions in lists. ABSENT where there is none."""
     for name in path.split("."):
         if isinstance(value, dict):
@@ -35,21 +35,21 @@ def path_in(value: Any, path: str) -> Any:
     return value
 
 
-def exit_code(call: ToolCall, world: World) -> int | None:
+def find_exit_code(call: ToolCall, world: World) -> int | None:
     """The call's exit code; where its client leaves that to its transcript, from there. None where nobody says it."""
     if call.exit_code is not None or call.transcript is None:
         return call.exit_code
-    return recorded(call, world)[0]
+    return read_transcript(call, world)[0]
 
 
-def reported(call: ToolCall, world: World) -> str:
+def find_reported(call: ToolCall, world: World) -> str:
     """success, failure or unknown, as types.SUCCESS and its siblings."""
     if call.reported in (SUCCESS, FAILURE) or call.transcript is None:
         return call.reported
-    return recorded(call, world)[1]
+    return read_transcript(call, world)[1]
 
 
-def recorded(call: ToolCall, world: World) -> tuple[int | None, str]:
+def read_transcript(call: ToolCall, world: World) -> tuple[int | None, str]:
     """(exit code or None, success | failure | unknown) of a call by its client's transcript."""
     from truecall_py.clients import find_part
 
@@ -57,7 +57,7 @@ def recorded(call: ToolCall, world: World) -> tuple[int | None, str]:
     return (None, UNKNOWN) if reader is None else reader.read_outcome(call, world)
 
 
-def as_plain(file: File) -> dict[str, Any]:
+def to_plain(file: File) -> dict[str, Any]:
     plain: dict[str, Any] = {"path": file.path, "action": file.action}
     if file.content is not None:
         plain["content"] = file.content
@@ -82,7 +82,7 @@ class Facts:
         value = self.root(root)
         if value is None:
             return ABSENT
-        value = path_in(value, rest) if rest else value
+        value = value_at(value, rest) if rest else value
         stored = isinstance(self.call.args, Withheld)  # a call that is judged again, from what was kept of it
         if stored and (isinstance(value, Withheld) or (root == "match" and Withheld.holds(value))):
             Withheld.refuse(path)
@@ -99,21 +99,21 @@ class Facts:
         if name == "kind":
             return sorted(call.kinds)
         if name == "files":
-            return [as_plain(file) for file in call.files]
+            return [to_plain(file) for file in call.files]
         if name == "file":
-            return None if self.file is None else as_plain(self.file)
+            return None if self.file is None else to_plain(self.file)
         if name == "match":
             return self.match
         if name == "project":
             return self.world.project
         if name == "exit_code":
-            return exit_code(call, self.world)
+            return find_exit_code(call, self.world)
         if name == "reported":
-            return reported(call, self.world)
+            return find_reported(call, self.world)
         return None
 
 
-def as_json(call: ToolCall, world: World) -> dict[str, Any]:
+def to_plain_call(call: ToolCall, world: World) -> dict[str, Any]:
     """The call for a person's own check: every name of ROOTS that this call has, plus harness and event."""
     facts = Facts(call, world)
     plain: dict[str, Any] = {"harness": call.harness, "event": call.event}

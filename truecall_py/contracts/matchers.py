@@ -34,49 +34,49 @@ FIELDS = (
 )  # fmt: skip
 
 
-def same(left: Any, right: Any) -> bool:
+def is_same(left: Any, right: Any) -> bool:
     """Equality in which types count, as deep as the values go."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return left == right
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(is_same, left, right))
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
     return type(left) is type(right) and bool(left == right)
 
 
-def contains(value: Any, part: Any) -> bool:
+def has_part(value: Any, part: Any) -> bool:
     if isinstance(value, str):
         if part == "":
             raise Unverified("every text contains an empty one", "contract")
         if not isinstance(part, str):
-            raise Unverified(f"text cannot contain {shown(part)}, which is not text", "contract")
+            raise Unverified(f"text cannot contain {quote_value(part)}, which is not text", "contract")
         return part in value
     if isinstance(value, list):
-        return any(same(item, part) for item in value)
+        return any(is_same(item, part) for item in value)
     if isinstance(value, dict):
         return isinstance(part, str) and part in value
     return False
 
 
-def length(value: Any) -> Any:
+def measure(value: Any) -> Any:
     return len(value) if isinstance(value, (str, list, dict)) else ABSENT
 
 
-def number(value: Any) -> float | int | None:
+def as_number(value: Any) -> float | int | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def bound(value: Any, operator: str) -> float | int:
-    found = number(value)
+def require_number(value: Any, operator: str) -> float | int:
+    found = as_number(value)
     if found is None:
-        raise Unverified(f"{operator} needs a number and got {shown(value)}", "contract")
+        raise Unverified(f"{operator} needs a number and got {quote_value(value)}", "contract")
     return found
 
 
-def json_type(value: Any) -> str:
+def name_type(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -89,53 +89,53 @@ def json_type(value: Any) -> str:
     return "absent"
 
 
-def one(operator: str, wanted: Any, value: Any, world: World) -> bool:
+def apply_operator(operator: str, wanted: Any, value: Any, world: World) -> bool:
     if operator == "exists":
         return (value is not ABSENT) is wanted
     if value is ABSENT:
         return False
     if operator == "not_equals":
-        return not same(value, wanted)
+        return not is_same(value, wanted)
     if operator == "equals":
-        return same(value, wanted)
+        return is_same(value, wanted)
     if operator == "one_of":
         if not isinstance(wanted, list):
-            raise Unverified(f"one_of needs a list and got {shown(wanted)}", "contract")
-        return any(same(value, item) for item in wanted)
+            raise Unverified(f"one_of needs a list and got {quote_value(wanted)}", "contract")
+        return any(is_same(value, item) for item in wanted)
     if operator == "contains":
-        return contains(value, wanted)
+        return has_part(value, wanted)
     if operator == "not_contains":
         if not isinstance(value, (str, list, dict)):
-            raise Unverified(f"{shown(value)} can neither contain nor lack anything", "tool")
-        return not contains(value, wanted)
+            raise Unverified(f"{quote_value(value)} can neither contain nor lack anything", "tool")
+        return not has_part(value, wanted)
     if operator == "matches":
         return isinstance(value, str) and world.search(wanted, value)
     if operator in ("at_least", "at_most"):
-        found = number(value)
+        found = as_number(value)
         if found is None:
             return False
-        limit = bound(wanted, operator)
+        limit = require_number(wanted, operator)
         return found >= limit if operator == "at_least" else found <= limit
     if operator == "type":
-        found_type = json_type(value)
+        found_type = name_type(value)
         return found_type == wanted or (wanted == "number" and found_type == "integer")
     if operator == "length":
-        return isinstance(value, (str, list, dict)) and same(len(value), wanted)
+        return isinstance(value, (str, list, dict)) and is_same(len(value), wanted)
     raise Unverified(f"the matcher {operator} is not known to this version of truecall", "truecall")
 
 
-def comparable(matcher: dict[str, Any], value: Any) -> bool:
+def is_comparable(matcher: dict[str, Any], value: Any) -> bool:
     """Whether there is a value of a type that the operators could be asked of. Where not, that they do not
     hold says nothing about their opposite."""
     if value is ABSENT:
         return set(matcher) == {"exists"}
-    needs = {"at_least": number(value) is not None, "at_most": number(value) is not None,
+    needs = {"at_least": as_number(value) is not None, "at_most": as_number(value) is not None,
              "matches": isinstance(value, str), "length": isinstance(value, (str, list, dict)),
              "contains": isinstance(value, (str, list, dict))}  # fmt: skip
     return all(needs.get(operator, True) for operator in matcher)
 
 
-def barred(matcher: dict[str, Any], value: Any, whole: Any, names: Sequence[str]) -> None:
+def refuse_unreachable(matcher: dict[str, Any], value: Any, whole: Any, names: Sequence[str]) -> None:
     """Raises Unverified where no value may be there (`exists: false`), and the names that should lead to it end at a
     text, number or list: then `whole` is of another shape than the contract knows, and may hold it elsewhere."""
     if value is not ABSENT or matcher.get("exists") is not False:
@@ -151,30 +151,30 @@ def barred(matcher: dict[str, Any], value: Any, whole: Any, names: Sequence[str]
             whole = whole[int(name)]
         else:
             place = ".".join(names[:at]) or "the whole"
-            raise Unverified(f"{place} is {shown(whole, 80)}, which can have no {name}", "contract")
+            raise Unverified(f"{place} is {quote_value(whole, 80)}, which can have no {name}", "contract")
 
 
-def deltas(matcher: Any) -> bool:
+def has_delta(matcher: Any) -> bool:
     """Whether a matcher (or a map of matchers) compares with the value before the call."""
     return isinstance(matcher, dict) and any(
-        name in DELTAS or (isinstance(inside, dict) and deltas(inside)) for name, inside in matcher.items()
+        name in DELTAS or (isinstance(inside, dict) and has_delta(inside)) for name, inside in matcher.items()
     )
 
 
-def moved(operator: str, wanted: Any, value: Any, before: tuple[Any] | None) -> bool:
+def has_changed(operator: str, wanted: Any, value: Any, before: tuple[Any] | None) -> bool:
     """Whether a value changed as it should since before the call. Raises Unverified."""
     if before is None:
         raise Unverified(f"{operator} needs the value before the call, and nothing saw that", "harness")
     (was,) = before
     if operator == "changed":
-        return (value is not was if value is ABSENT or was is ABSENT else not same(value, was)) is wanted
-    old, new = number(was), number(value)
+        return (value is not was if value is ABSENT or was is ABSENT else not is_same(value, was)) is wanted
+    old, new = as_number(was), as_number(value)
     if old is None:
-        raise Unverified(f"before the call the value was {shown(was, 60)}, which is no number", "tool")
-    return new is not None and new - old == bound(wanted, operator)
+        raise Unverified(f"before the call the value was {quote_value(was, 60)}, which is no number", "tool")
+    return new is not None and new - old == require_number(wanted, operator)
 
 
-def holds(
+def matches(
     matcher: dict[str, Any], value: Any, world: World, condition: bool = False, before: tuple[Any] | None = None
 ) -> bool:
     """Whether `value` (ABSENT where there is none) meets every operator. `before` holds the same value as it was
@@ -189,19 +189,19 @@ def holds(
         raise Unverified("the matcher asserts nothing", "contract")
     for operator, wanted in matcher.items():
         if operator in DELTAS:
-            if not moved(operator, wanted, value, before):
+            if not has_changed(operator, wanted, value, before):
                 return False
             continue
         if operator == "length" and isinstance(wanted, dict) and isinstance(value, (str, list, dict)):
-            was = None if before is None else (length(before[0]),)
-            if not holds(wanted, len(value), world, condition, was):
+            was = None if before is None else (measure(before[0]),)
+            if not matches(wanted, len(value), world, condition, was):
                 return False
             continue
         if value is ABSENT and operator in ("not_equals", "not_contains"):
             if condition:
                 continue
             raise Unverified(f"there is no value that {operator} could be asked of", "tool")
-        if not one(operator, wanted, value, world):
+        if not apply_operator(operator, wanted, value, world):
             return False
     return True
 
@@ -221,15 +221,15 @@ def describe(matcher: dict[str, Any]) -> str:
         elif operator == "changed":
             parts.append("is another than before the call" if wanted else "is the same as before the call")
         elif operator == "runs":
-            parts.append("runs " + " or ".join(map(shown, wanted if isinstance(wanted, list) else [wanted])))
+            parts.append("runs " + " or ".join(map(quote_value, wanted if isinstance(wanted, list) else [wanted])))
         elif operator == "length":
             parts.append(f"has a length that {describe(wanted if isinstance(wanted, dict) else {'equals': wanted})}")
         else:
-            parts.append(words.get(operator, operator + " {}").format(shown(wanted)))
+            parts.append(words.get(operator, operator + " {}").format(quote_value(wanted)))
     return " and ".join(parts)
 
 
-def shown(value: Any, limit: int = 160) -> str:
+def quote_value(value: Any, limit: int = 160) -> str:
     """A value as a short literal: secrets masked, then cut in the middle."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.redaction import masked, window
@@ -238,7 +238,7 @@ def shown(value: Any, limit: int = 160) -> str:
         return "nothing"
     if isinstance(value, str):
         text = window(value, limit)
-        text = literal(masked(text) if "\n" in text else text)  # what spans lines is known by them
+        text = quote_text(masked(text) if "\n" in text else text)  # what spans lines is known by them
     else:
         try:
             text = window(dumps(value), limit)
@@ -251,7 +251,7 @@ def shown(value: Any, limit: int = 160) -> str:
     return f"{text[:keep]} ... {text[-keep:]}"
 
 
-def literal(text: str) -> str:
+def quote_text(text: str) -> str:
     for raw, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
         text = text.replace(raw, written)
     return f'"{text}"'

@@ -41,22 +41,22 @@ class Contract:
         return bool(call.kinds & set(self.plain.get("kind") or ())) or any(fits(each, call.tool) for each in patterns)
 
 
-def guards(plain: dict[str, Any]) -> bool:
+def is_guard(plain: dict[str, Any]) -> bool:
     """Whether a compiled contract is asked before the call."""
     return bool(plain.get("pre") or plain.get("requires"))
 
 
-def refuses(plain: dict[str, Any]) -> bool:
+def may_refuse(plain: dict[str, Any]) -> bool:
     """Whether it may keep a call from being made: one that only observes never does, whatever goes wrong."""
-    return guards(plain) and plain.get("mode") != "observe"
+    return is_guard(plain) and plain.get("mode") != "observe"
 
 
-def guards_only(plain: dict[str, Any]) -> bool:
+def is_guard_only(plain: dict[str, Any]) -> bool:
     """Whether it says nothing of what is there after the call."""
-    return guards(plain) and not plain["post"] and "receipt" not in plain
+    return is_guard(plain) and not plain["post"] and "receipt" not in plain
 
 
-def contract(plain: dict[str, Any], source: str, project: str, file: str = "") -> Contract:
+def make_contract(plain: dict[str, Any], source: str, project: str, file: str = "") -> Contract:
     """The Contract of one compiled entry of the file or pack called `source`, from the contract file at `file`."""
     where = source if plain.get("pack") else f"{source}:{plain['line']}"
     return Contract(plain["id"], where, project, plain, file)

@@ -47,13 +47,13 @@ def parse(text: str) -> list[str | Part]:
         inside, rest = rest.split(CLOSE, 1)
         if literal:
             pieces.append(literal)
-        pieces.append(part(inside))
+        pieces.append(parse_part(inside))
     if rest or not pieces:
         pieces.append(rest)
     return pieces
 
 
-def part(inside: str) -> Part:
+def parse_part(inside: str) -> Part:
     path, bar, filter_ = inside.partition("|")
     path = path.strip()
     for name in path.split("."):
@@ -70,7 +70,7 @@ def part(inside: str) -> Part:
     return Part(path, literal[1:-1])
 
 
-def value_of(part: Part, scope: Scope) -> Any:
+def find_value(part: Part, scope: Scope) -> Any:
     value = scope.get(part.path)
     if value is ABSENT and part.default is not ABSENT:
         return part.default
@@ -80,7 +80,7 @@ def value_of(part: Part, scope: Scope) -> Any:
     return value
 
 
-def last_of(path: str, part: Part) -> str:
+def take_last_part(path: str, part: Part) -> str:
     """The last part of a path. Raises Unverified where it has none that is a name."""
     name = path.rstrip("/").rpartition("/")[2]
     if name in ("", ".", ".."):
@@ -88,10 +88,10 @@ def last_of(path: str, part: Part) -> str:
     return name
 
 
-def as_text(part: Part, scope: Scope) -> str:
-    value = value_of(part, scope)
+def to_text(part: Part, scope: Scope) -> str:
+    value = find_value(part, scope)
     if isinstance(value, str):
-        return last_of(value, part) if part.last else value
+        return take_last_part(value, part) if part.last else value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
@@ -121,17 +121,17 @@ def resolve_text(text: str, scope: Scope, kind: str) -> Any:
     except ValueError as error:
         raise Unverified(str(error), "contract") from None
     if len(pieces) == 1 and isinstance(pieces[0], Part) and kind in TYPED and not pieces[0].last:
-        return value_of(pieces[0], scope)
+        return find_value(pieces[0], scope)
     if kind in ("path", "glob"):
-        return resolve_path(pieces, scope, itself if kind == "glob" else str)
+        return resolve_path(pieces, scope, escape_glob if kind == "glob" else str)
     if kind == "key":
-        return "".join(piece if isinstance(piece, str) else quoted(as_text(piece, scope)) for piece in pieces)
+        return "".join(piece if isinstance(piece, str) else quote_key(to_text(piece, scope)) for piece in pieces)
     if kind == "url":
         return resolve_url(pieces, scope)
-    return "".join(piece if isinstance(piece, str) else as_text(piece, scope) for piece in pieces)
+    return "".join(piece if isinstance(piece, str) else to_text(piece, scope) for piece in pieces)
 
 
-def trusted(piece: str | Part) -> bool:
+def is_trusted(piece: str | Part) -> bool:
     """Whether a piece of a path is the contract's own word: literal text or {{project}}."""
     return isinstance(piece, str) or piece.path == "project"
 
@@ -139,12 +139,12 @@ def trusted(piece: str | Part) -> bool:
 ROOTED = ("cwd", "start_cwd", "file.path")  # absolute by definition: a longer path may begin with them
 
 
-def itself(text: str) -> str:
+def escape_glob(text: str) -> str:
     """`text` as a glob that names it and nothing else: `[*]`, `[?]` and `[[]` are the characters themselves."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in text)
 
 
-def quoted(text: str) -> str:
+def quote_key(text: str) -> str:
     """`text` as one name of a key path, whatever dots and brackets it holds."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
@@ -155,34 +155,34 @@ def resolve_path(pieces: list[str | Part], scope: Scope, written: Callable[[str]
     whole = len(pieces) == 1
     path = ""
     for piece in pieces:
-        text = piece if isinstance(piece, str) else as_text(piece, scope)
+        text = piece if isinstance(piece, str) else to_text(piece, scope)
         if "\0" in text or not text:
-            raise Unverified(f"the path {name_of(piece)} is empty or holds a NUL character", "tool")
-        if not whole and not trusted(piece):
+            raise Unverified(f"the path {name_piece(piece)} is empty or holds a NUL character", "tool")
+        if not whole and not is_trusted(piece):
             rooted = not path and isinstance(piece, Part) and piece.path in ROOTED
             if text.startswith(("/", "~")) and (path.endswith("/") or not path) and not rooted:
-                why = f"the value of {name_of(piece)} is an absolute path inside a longer path"
+                why = f"the value of {name_piece(piece)} is an absolute path inside a longer path"
                 raise Unverified(why, "tool" if path else "contract")
         path += text if isinstance(piece, str) else written(text)
-    if not whole and climbs(path, pieces):
+    if not whole and climbs_out(path, pieces):
         raise Unverified("the values in the path climb out of the contract's folder (..)", "tool")
     return path
 
 
-def climbs(path: str, pieces: list[str | Part]) -> bool:
+def climbs_out(path: str, pieces: list[str | Part]) -> bool:
     """Whether a value brings a `..`, or forms one with the literal text, as `./y` does in `.{{args.x}}`."""
     literal = sum(piece.split("/").count("..") for piece in pieces if isinstance(piece, str))
-    return path.split("/").count("..") > literal and not all(map(trusted, pieces))
+    return path.split("/").count("..") > literal and not all(map(is_trusted, pieces))
 
 
-def name_of(piece: str | Part) -> str:
+def name_piece(piece: str | Part) -> str:
     return piece if isinstance(piece, str) else f"{OPEN}{piece.path}{CLOSE}"
 
 
 UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
 
-def percent_encoded(text: str) -> str:
+def percent_encode(text: str) -> str:
     return "".join(
         character if character in UNRESERVED else "".join(f"%{byte:02X}" for byte in character.encode())
         for character in text
@@ -208,10 +208,11 @@ def resolve_url(pieces: list[str | Part], scope: Scope) -> str:
         if isinstance(piece, str):
             url += piece
             continue
-        text = as_text(piece, scope)
+        text = to_text(piece, scope)
         if text in ("", ".", ".."):
-            raise Unverified(f"the value of {name_of(piece)} is {text!r}, which changes what the URL means", "tool")
-        url += percent_encoded(text)
+            raise Unverified(f"the value of {name_piece(piece)} is {text!r}, which changes what the URL means",
+                             "tool")
+        url += percent_encode(text)
     return url
 
 
@@ -224,12 +225,13 @@ def resolve_argv(items: list[Any], scope: Scope) -> list[str]:
             if "\0" in text:
                 raise Unverified(f"the argument {item!r} holds a NUL character", "tool")
             if isinstance(first, Part) and text.startswith("-") and "--" not in argv:
-                raise Unverified(f"the value of {name_of(first)} begins with -, and no -- stands before it", "tool")
+                raise Unverified(f"the value of {name_piece(first)} begins with -, and no -- stands before it",
+                                 "tool")
         argv.append(text)
     return argv
 
 
-def names(value: Any) -> set[str]:
+def list_names(value: Any) -> set[str]:
     """Every dotted path that templates in `value` name. Malformed templates are passed over."""
     found: set[str] = set()
     pending = [value]

@@ -13,7 +13,7 @@ from truecall_py.clients.handlers import ERROR, OK, WARNING, Finding
 from truecall_py.clients.settings_files import PROJECT, USER, place, read_plain
 from truecall_py.contract_files import loader
 from truecall_py.contract_files.lint.codes import escape_control
-from truecall_py.contracts.model import FILE_NAME, guards
+from truecall_py.contracts.model import FILE_NAME, is_guard
 from truecall_py.core import paths as places
 from truecall_py.core.errors import TruecallError
 from truecall_py.messages.corrections import quote_shell_word
@@ -51,7 +51,7 @@ def unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Fin
     deaf = sorted(name for name, asks in clients.items() if not asks)
     try:
         sources = store.sources(folder, state, places.user_file(), None)
-        asked = [each for source in sources for each in source.contracts() if guards(each.plain)]
+        asked = [each for source in sources for each in source.contracts() if is_guard(each.plain)]
     except (TruecallError, ValueError, LookupError, TypeError):
         return  # told by `found`
     if not asked or not deaf:

@@ -11,7 +11,7 @@ import time
 
 from truecall_py.checks import LOGIC, NAMES, STAGES, STRUCTURE, load_check, stage_of
 from truecall_py.contracts.facts import Facts
-from truecall_py.contracts.model import guards
+from truecall_py.contracts.model import is_guard
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import FAILURE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome, Verdict
@@ -182,7 +182,7 @@ def judged(
 
     pending: list[Guard] = []
     for contract in contracts:
-        if not guards(contract.plain):
+        if not is_guard(contract.plain):
             continue
         world = make_world(contract, call, moment)
         applying = find_guarded(contract, call, world)

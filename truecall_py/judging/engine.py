@@ -4,8 +4,8 @@ is decided; never speaks to anybody and never decides how a verdict is delivered
 from __future__ import annotations
 
 from truecall_py.checks import STRUCTURE, stage_of
-from truecall_py.contracts.facts import Facts, reported
-from truecall_py.contracts.matchers import describe, holds, shown
+from truecall_py.contracts.facts import Facts, find_reported
+from truecall_py.contracts.matchers import describe, matches, quote_value
 from truecall_py.contracts.model import ANSWERED
 from truecall_py.contracts.template import resolve
 from truecall_py.core.errors import Unverified
@@ -83,13 +83,13 @@ def match_condition(
             return None
         captures = []
         for pattern in matcher["runs"]:
-            matches = match_runs(pattern, value, facts, before, guard, anywhere)
-            captures += [match for match in matches if match not in captures]
+            captured = match_runs(pattern, value, facts, before, guard, anywhere)
+            captures += [match for match in captured if match not in captures]
         if not captures:
             return None
     rest = {operator: wanted for operator, wanted in matcher.items() if operator != "runs"}
     wanted = resolve(rest, facts)
-    return captures if not rest or holds(wanted, value, facts.world, condition=True) else None
+    return captures if not rest or matches(wanted, value, facts.world, condition=True) else None
 
 
 def match_runs(
@@ -133,7 +133,7 @@ def find_applications(
         for path, matcher in contract.plain.get("when", {}).items():
             here = match_condition(path, matcher, facts, before, guard, anywhere)
             if here is None:
-                why = f"when: {path} must be one that {describe(matcher)}, and is {shown(facts.get(path), 80)}"
+                why = f"when: {path} must be one that {describe(matcher)}, and is {quote_value(facts.get(path), 80)}"
                 break
             captures = [{**left, **right} for left in captures for right in here]
         else:
@@ -247,7 +247,7 @@ def make_verdict(
         subject = application.file.path
     elif application and application.match:
         subject = ", ".join(value[:200] for name, value in application.match.items() if name != "directory")
-    said = ABSENT if state == VERIFIED else reported(call, world)
+    said = ABSENT if state == VERIFIED else find_reported(call, world)
     about = () if application is None else identify_effect(contract, call, world, application)
     marks = bool(plain.get("claims")), plain.get("store") == "none"
     return Verdict(

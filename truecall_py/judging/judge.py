@@ -47,7 +47,7 @@ def judge_contracts(
     seen before the call, `received` when we were told of it, in seconds since the epoch (None: now)."""
     import time
 
-    from truecall_py.contracts.model import guards_only
+    from truecall_py.contracts.model import is_guard_only
     from truecall_py.judging.engine import Moment, judge_contract, make_unjudged
     from truecall_py.trust.store import changed_code
 
@@ -55,7 +55,7 @@ def judge_contracts(
     call = restore_folder(call, snapshot)
     verdicts: list[Verdict] = []
     for contract in contracts:
-        if guards_only(contract.plain):
+        if is_guard_only(contract.plain):
             continue
         changed = changed_code(contract.plain) if contract.plain.get("pins") else ""
         if not changed:
@@ -156,11 +156,11 @@ def conclude(
             recorder.record_end(verdicts, {}, call.reported, {})
         return Judgement(call, tuple(verdicts), None, notices)
     from truecall_py.clients.payload import text_of
-    from truecall_py.contracts.facts import reported
+    from truecall_py.contracts.facts import find_reported
     from truecall_py.policy.orders import ALREADY_DONE, OBSERVE, SILENT, SUCCEEDED_ANYWAY, deliver
     from truecall_py.world.world import World
 
-    said = reported(call, World())
+    said = find_reported(call, World())
     trials = {} if recorder is None else recorder.read_trials(verdicts, said, text_of(call) or "")
     delivered = [(verdict, deliver(verdict, call, said, trials.get(at))) for at, verdict in enumerate(verdicts)]
     if any(verdict.state == REFUTED for verdict in verdicts):  # then "it did land" would be half the truth

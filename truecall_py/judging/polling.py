@@ -4,7 +4,7 @@ agree. Decides no verdict; what could not be told never becomes a pass."""
 from __future__ import annotations
 
 from truecall_py.checks import NAMES, load_check
-from truecall_py.contracts.facts import reported
+from truecall_py.contracts.facts import find_reported
 from truecall_py.contracts.model import COMBINATORS
 from truecall_py.contracts.template import fill_fields
 from truecall_py.core.errors import Unverified
@@ -44,7 +44,7 @@ def poll(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...
         why = "the command goes on in the background and is not finished"
         return (Outcome("background", UNVERIFIED, "a command that has ended", why, "harness"),)
     outcomes = run_checks(contract, call, facts)
-    if reported(call, world) == FAILURE and "receipt" not in contract.plain:
+    if find_reported(call, world) == FAILURE and "receipt" not in contract.plain:
         return outcomes
     every = contract.seconds("every") or 0.25
     patience = world.now() + (contract.seconds("within") or 0.0)
@@ -174,7 +174,7 @@ def run_check(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
 
 def depends_on_before(check: ModuleType, params: dict[str, Any], outcome: Outcome) -> bool:
     """Whether a verification rests on what changed since before the call: then it may be another call's doing."""
-    needs = getattr(check, "needs_before", None)
+    needs = getattr(check, "needs_snapshot", None)
     return outcome.effect == NEW or bool(needs is not None and needs(params))
 
 

@@ -11,8 +11,8 @@ None: that could not be), `state` (verified, pending, refuted, duplicate, or "" 
 from __future__ import annotations
 
 from truecall_py.checks import load_check
-from truecall_py.contracts.facts import path_in
-from truecall_py.contracts.matchers import same, shown
+from truecall_py.contracts.facts import value_at
+from truecall_py.contracts.matchers import is_same, quote_value
 from truecall_py.contracts.template import fill_fields, resolve
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, DUPLICATE, PENDING, REFUTED, UNVERIFIED, VERIFIED, Outcome
@@ -68,15 +68,16 @@ def resolve_match(match: dict[str, Any], facts: Facts) -> dict[str, Any]:
     resolved: dict[str, Any] = resolve(match, facts, "value")
     for path, value in resolved.items():
         if value is None or value == "" or isinstance(value, (list, dict)):
-            raise Unverified(f"{path} of the receipt would have to be {shown(value, 60)}, which names no operation",
-                             "contract")  # fmt: skip
+            why = f"{path} of the receipt would have to be {quote_value(value, 60)}, which names no operation"
+            raise Unverified(why, "contract")
     return resolved
 
 
 def describe_expected(spec: dict[str, Any], match: dict[str, Any]) -> str:
     done = [word for word, meaning in spec["states"].items() if meaning == VERIFIED]
-    about = ", ".join(f"{path} {shown(value, 60)}" for path, value in match.items())
-    return f"a receipt ({spec['from']['check']}) with {about}, and {spec['state']} {' or '.join(map(shown, done))}"
+    about = ", ".join(f"{path} {quote_value(value, 60)}" for path, value in match.items())
+    states = " or ".join(map(quote_value, done))
+    return f"a receipt ({spec['from']['check']}) with {about}, and {spec['state']} {states}"
 
 
 def choose_receipt(spec: dict[str, Any], match: dict[str, Any], evidence: Any, now: float) -> Receipt:
@@ -92,7 +93,7 @@ def choose_receipt(spec: dict[str, Any], match: dict[str, Any], evidence: Any, n
         newest[name] = choose_later(newest[name], receipt) if name in newest else receipt
     done = [receipt for receipt in newest.values() if receipt["state"] == VERIFIED]
     if len(done) > 1:
-        names = ", ".join(shown(last["effect"], 60) if last["effect"] else last["found"] for last in done[:4])
+        names = ", ".join(quote_value(last["effect"], 60) if last["effect"] else last["found"] for last in done[:4])
         which = " ".join(sorted(receipt["which"] for receipt in done))[:100]
         return {**done[-1], "state": DUPLICATE, "which": which,
                 "found": f"{len(done)} effects of this one operation are done: {names}"}  # fmt: skip
@@ -109,9 +110,9 @@ def list_receipts(spec: dict[str, Any], evidence: Any) -> list[Any]:
     if evidence is ABSENT:
         return []
     path = spec.get("items")
-    listed = path_in(evidence, path) if path else evidence
+    listed = value_at(evidence, path) if path else evidence
     if path and not isinstance(listed, list):
-        raise Unverified(f"the evidence has no list at {path}, but {shown(listed, 80)}", "world")
+        raise Unverified(f"the evidence has no list at {path}, but {quote_value(listed, 80)}", "world")
     listed = listed if isinstance(listed, list) else [listed]
     if len(listed) > MAX_RECEIPTS:
         raise Unverified(f"the evidence holds more than {MAX_RECEIPTS} receipts", "world")
@@ -120,7 +121,7 @@ def list_receipts(spec: dict[str, Any], evidence: Any) -> list[Any]:
 
 def is_about(receipt: Any, match: dict[str, Any]) -> bool:
     """Whether a receipt is about this operation: every field is there and the same, type and all."""
-    return isinstance(receipt, dict) and all(same(path_in(receipt, path), value) for path, value in match.items())
+    return isinstance(receipt, dict) and all(is_same(value_at(receipt, path), value) for path, value in match.items())
 
 
 def describe_absence(listed: Sequence[Any], match: dict[str, Any]) -> str:
@@ -129,11 +130,11 @@ def describe_absence(listed: Sequence[Any], match: dict[str, Any]) -> str:
         return "the source has no receipt of it"
     first = listed[0]
     for path, value in match.items():
-        there = path_in(first, path) if isinstance(first, dict) else ABSENT
-        if not same(there, value):
+        there = value_at(first, path) if isinstance(first, dict) else ABSENT
+        if not is_same(there, value):
             count = "the one receipt" if len(listed) == 1 else f"none of {len(listed)} receipts"
             verb = "is that of another operation" if len(listed) == 1 else "is of this operation"
-            return f"{count} {verb}: {path} is {shown(there, 80)} and not {shown(value, 80)}"
+            return f"{count} {verb}: {path} is {quote_value(there, 80)} and not {quote_value(value, 80)}"
     return f"none of {len(listed)} receipts is of this operation"
 
 
@@ -143,19 +144,20 @@ def read_receipt(spec: dict[str, Any], receipt: dict[str, Any], now: float) -> R
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.hashing import sha256
 
-    word = path_in(receipt, spec["state"])
+    word = value_at(receipt, spec["state"])
     state = spec["states"].get(word, "") if isinstance(word, str) else ""
-    evidence = f"{spec['state']} is {shown(word, 80)}"
+    evidence = f"{spec['state']} is {quote_value(word, 80)}"
     as_of = effect = None
     if spec.get("as_of"):
-        as_of = path_in(receipt, spec["as_of"])
+        as_of = value_at(receipt, spec["as_of"])
         check_time(as_of, now)
-        evidence += f" as of {shown(as_of, 60)}"
+        evidence += f" as of {quote_value(as_of, 60)}"
     if spec.get("id"):
-        effect = path_in(receipt, spec["id"])
+        effect = value_at(receipt, spec["id"])
         if effect is ABSENT or effect in (None, "") or isinstance(effect, (bool, list, dict)):
-            raise Unverified(f"the receipt's {spec['id']} is {shown(effect, 60)}, which names no effect", "world")
-        evidence += f", {spec['id']} {shown(effect, 80)}"
+            raise Unverified(f"the receipt's {spec['id']} is {quote_value(effect, 60)}, which names no effect",
+                             "world")
+        evidence += f", {spec['id']} {quote_value(effect, 80)}"
     name = "" if effect is None else str(effect)
     name = name if len(name) <= 200 else sha256(name.encode("utf-8", "replace"))
     which = sha256(dumps(sorted(receipt.items())).encode())[:16]
@@ -169,7 +171,8 @@ def choose_later(old: Receipt, new: Receipt) -> Receipt:
     older, newer = (old, new) if order <= 0 else (new, old)
     ids = older["effect"], newer["effect"]
     if (older["state"], newer["state"]) == (VERIFIED, REFUTED) and all(ids) and ids[0] != ids[1]:
-        why = f"effect {shown(ids[0], 60)} was done, and another one, {shown(ids[1], 60)}, was rejected after it"
+        first, second = (quote_value(id_, 60) for id_ in ids)
+        why = f"effect {first} was done, and another one, {second}, was rejected after it"
         raise Unverified(f"{why}: a rejection says nothing of another effect", "world")
     if order:
         return new if order < 0 else old
@@ -192,7 +195,7 @@ def compare_times(old: Any, new: Any) -> int:
         raise Unverified("one receipt says as of when it is, and the other does not", "world")
     (kind, left), (other, right) = parse_moment(old), parse_moment(new)
     if kind != other:
-        raise Unverified(f"{shown(old, 60)} and {shown(new, 60)} cannot be compared in time", "world")
+        raise Unverified(f"{quote_value(old, 60)} and {quote_value(new, 60)} cannot be compared in time", "world")
     return int(left > right) - int(left < right)
 
 
@@ -201,8 +204,8 @@ def check_time(as_of: Any, now: float) -> None:
     counts."""
     kind, when = parse_moment(as_of)
     if kind == "time" and when.timestamp() > now + CLOCK_SKEW:
-        raise Unverified(f"the receipt is as of {shown(as_of, 60)}, which is more than {CLOCK_SKEW / 3600:.0f} hours "
-                         "ahead of this machine's clock", "world")  # fmt: skip
+        why = f"which is more than {CLOCK_SKEW / 3600:.0f} hours ahead of this machine's clock"
+        raise Unverified(f"the receipt is as of {quote_value(as_of, 60)}, {why}", "world")
 
 
 def parse_moment(value: Any) -> tuple[str, Any]:
@@ -224,5 +227,5 @@ def parse_moment(value: Any) -> tuple[str, Any]:
             parsed = None
         if parsed is not None and parsed.tzinfo is not None:
             return "time", parsed
-    raise Unverified(f"the receipt is as of {shown(value, 60)}, which is neither a number nor a time with its zone",
-                     "world")  # fmt: skip
+    why = f"the receipt is as of {quote_value(value, 60)}, which is neither a number nor a time with its zone"
+    raise Unverified(why, "world")

@@ -53,10 +53,10 @@ def read_check_facts(item: dict[str, Any], call: ToolCall, scope: Facts) -> Iter
             yield from read_check_facts(other, call, scope)
         return
     check = load_check(name)
-    if not hasattr(check, "before"):
+    if not hasattr(check, "take_snapshot"):
         return
     try:
         params = fill_fields(check.FIELDS, params, scope)
-        yield key(name, scope.world.base, params), check.before(params, call, scope.world)
+        yield key(name, scope.world.base, params), check.take_snapshot(params, call, scope.world)
     except (Unverified, OSError, ValueError, TypeError):
         return

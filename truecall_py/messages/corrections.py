@@ -8,7 +8,7 @@ order apart from quoted data, and never asks an agent to hide anything.
 from __future__ import annotations
 
 from truecall_py.clients.payload import text_of
-from truecall_py.contracts.matchers import shown
+from truecall_py.contracts.matchers import quote_value
 from truecall_py.core.redaction import quoted, shortened
 from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, VERIFIED, Correction
 from truecall_py.policy import orders
@@ -70,12 +70,12 @@ def describe_call(call: ToolCall) -> str:
     """The call in words that the agent recognises: the tool and its arguments, quoted and bounded."""
     args = call.args
     if isinstance(args.get("command"), str) and "shell" in call.kinds:
-        return f"the command {quoted(shown(args['command'], 200), 240)}"
+        return f"the command {quoted(quote_value(args['command'], 200), 240)}"
     if call.files:
         names = ", ".join(file.path for file in call.files[:3])
         more = f" and {len(call.files) - 3} more" if len(call.files) > 3 else ""
         return f"{call.tool} of {quoted(names, 400)}{more}"
-    return quoted(f"{call.tool} {shown(args, 200)}" if args else call.tool, 300)
+    return quoted(f"{call.tool} {quote_value(args, 200)}" if args else call.tool, 300)
 
 
 # The first words of every text for an agent: by them a transcript reader knows a correction from a tool's answer.
@@ -126,7 +126,7 @@ def render_evidence(outcomes: Sequence[Outcome], state: str) -> list[str]:
 def quote_tool_output(call: ToolCall, limit: int) -> str:
     """The tool's answer, quoted, since the correction may replace it; "" where there is none."""
     text = text_of(call)
-    return f"The tool's output: {quoted(shown(text, limit), limit + 40)}" if text else ""
+    return f"The tool's output: {quoted(quote_value(text, limit), limit + 40)}" if text else ""
 
 
 def render_order(verdict: Verdict, delivery: Delivery, call: ToolCall, trial: Trial | None = None) -> str:

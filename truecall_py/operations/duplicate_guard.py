@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from truecall_py.contracts.facts import reported
+from truecall_py.contracts.facts import find_reported
 from truecall_py.core.record import record
 from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, Outcome, ToolCall, Verdict
 from truecall_py.judging.engine import Moment, classify_claim, make_world
@@ -267,7 +267,7 @@ def reconcile_verdict(recorder: Recorder, contract: Contract | None, call: ToolC
         for outcome in verdict.outcomes
     )  # fmt: skip
     state = worst_state(outcomes)
-    said = reported(call, make_world(contract, call, Moment(time.monotonic() + TIME_LIMIT, recorder.at)))
+    said = find_reported(call, make_world(contract, call, Moment(time.monotonic() + TIME_LIMIT, recorder.at)))
     causes = [outcome.cause for outcome in outcomes if outcome.state == UNVERIFIED]
     cause = next((name for name in causes if name in ("tool", "world")), causes[0] if causes else "")
     return Verdict(**{**verdict.__dict__, "outcomes": outcomes, "state": state, "cause": cause,

@@ -7,7 +7,7 @@ tenant and resource of the steps' receipts. A step of which that is not known co
 
 from __future__ import annotations
 
-from truecall_py.contracts.facts import path_in
+from truecall_py.contracts.facts import value_at
 from truecall_py.contracts.template import resolve_text
 from truecall_py.core.errors import TrustError, Unverified
 from truecall_py.core.record import record
@@ -66,7 +66,7 @@ class Arguments:
 
     def get(self, path: str) -> Any:
         root, _, rest = path.partition(".")
-        return path_in(self.args, rest) if root == "args" and rest else ABSENT
+        return value_at(self.args, rest) if root == "args" and rest else ABSENT
 
 
 def widen_events(ledger: Ledger, events: Sequence[Event], calls: Collection[str]) -> list[Event]:

@@ -8,7 +8,7 @@ import time
 from truecall_py.checks import load_check
 from truecall_py.clients.payload import unanswered
 from truecall_py.contracts.facts import Facts
-from truecall_py.contracts.model import COMBINATORS, guards, guards_only
+from truecall_py.contracts.model import COMBINATORS, is_guard, is_guard_only
 from truecall_py.contracts.template import fill_fields
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
@@ -96,9 +96,9 @@ def judge_past_call(made: Made, sources: Sequence[Source]) -> list[Replayed]:
     found: list[Replayed] = []
     for source in sources:
         for contract in source.named(made.call):
-            if guards(contract.plain):
+            if is_guard(contract.plain):
                 found += judge_guards(contract, made)
-            if not guards_only(contract.plain):
+            if not is_guard_only(contract.plain):
                 found += judge_contract(contract, made)
     return found
 

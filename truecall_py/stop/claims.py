@@ -3,7 +3,7 @@ nobody of it; what cannot be told is never a pass, and never a lie."""
 
 from __future__ import annotations
 
-from truecall_py.contracts.facts import Facts, exit_code, reported
+from truecall_py.contracts.facts import Facts, find_exit_code, find_reported
 from truecall_py.core.errors import TrustError, Unverified
 from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, UNVERIFIED, VERIFIED, Outcome, ToolCall
 from truecall_py.judging.engine import make_unjudged, make_verdict, match_condition
@@ -65,9 +65,9 @@ def has_succeeded(call: ToolCall, world: World) -> bool | str | None:
     """Whether a call reported success: True, FAILED, or None where nobody says it, or it still runs."""
     if call.background:
         return None
-    if exit_code(call, world) not in (None, 0):
+    if find_exit_code(call, world) not in (None, 0):
         return FAILED
-    said = reported(call, world)
+    said = find_reported(call, world)
     return FAILED if said == FAILURE else True if said == SUCCESS else None
 
 

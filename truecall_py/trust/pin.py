@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from truecall_py.contract_files import loader
 from truecall_py.contract_files.compiler import strip_project
 from truecall_py.contract_files.lint.codes import make_problem
-from truecall_py.contracts.model import COMBINATORS, guards, refuses
+from truecall_py.contracts.model import COMBINATORS, is_guard, may_refuse
 from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import ContractError, TrustError
 from truecall_py.core.fast_json import dumps
@@ -154,9 +154,9 @@ def assemble(path: str, contracts: list[dict[str, Any]], data: bytes, policy: di
         if plain.get("event") == "stop":  # what it names are the calls that a claim needs
             index["stop"].append(number)
             continue
-        if guards(plain):
+        if is_guard(plain):
             index["guards"].append(number)
-        if refuses(plain):
+        if may_refuse(plain):
             index["refuse"].append(number)
         for table, name in (("tools", "tool"), ("kinds", "kind")):
             for key in plain.get(name) or ():
@@ -192,7 +192,7 @@ def trust(compiled: Compiled, state: str) -> str:
             names = pins(folder)
             number = int(names[0][: -len(SUFFIX)]) + 1 if names else 1
             target = os.path.join(folder, f"{number}{SUFFIX}")
-            if any(map(refuses, compiled.contracts)):  # before the pin: too early is the careful side
+            if any(map(may_refuse, compiled.contracts)):  # before the pin: too early is the careful side
                 write_whole(os.path.join(state, GUARDS), b"")
             write_whole(target, compiled.pin)
             fresh = Pin(compiled.pin, target)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat as modes
 
-from truecall_py.contracts.model import FILE_NAME, Contract, contract
+from truecall_py.contracts.model import FILE_NAME, Contract, make_contract
 from truecall_py.core import paths
 from truecall_py.core.errors import TrustError
 from truecall_py.core.fast_json import loads
@@ -120,7 +120,7 @@ class Source:
         line = self.lines[ends[number - 1] if number else 0 : ends[number]]
         plain = loads(line.decode(), own=True)
         name = f"pack {plain['pack']}" if plain.get("pack") else os.path.basename(self.path)
-        return contract(plain, name, self.project, self.path)
+        return make_contract(plain, name, self.project, self.path)
 
 
 def folder_of(state: str, path: str) -> str:

@@ -6,7 +6,7 @@ Texts come in the view of `endings.view`: one character a byte (for UTF-16 one a
 
 from __future__ import annotations
 
-from truecall_py.checks.support.lost_write import only_imports
+from truecall_py.checks.support.lost_write import is_import_only
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 
@@ -36,10 +36,10 @@ class Edit:
     every: bool
 
 
-def sent(args: dict[str, Any]) -> list[Edit]:
+def parse_edits(args: dict[str, Any]) -> list[Edit]:
     """The edits of a call, in order. Raises Unverified where it sent none in a form that can be applied again."""
     items = args.get("edits")
-    found = [edit for item in (items if isinstance(items, list) else [args]) for edit in one(item)]
+    found = [edit for item in (items if isinstance(items, list) else [args]) for edit in parse_edit(item)]
     if not found or (isinstance(items, list) and len(found) != len(items)):
         raise Unverified("the call sends no edits with an old and a new text that could be applied again", "contract")
     if len(found) > MOST:
@@ -47,21 +47,21 @@ def sent(args: dict[str, Any]) -> list[Edit]:
     return found
 
 
-def one(item: Any) -> Iterator[Edit]:
+def parse_edit(item: Any) -> Iterator[Edit]:
     if isinstance(item, dict):
         old, new = (next((item[name] for name in names if name in item), None) for names in (OLD, NEW))
         if isinstance(old, str) and isinstance(new, str):
             yield Edit(old, new, any(item.get(name) is True for name in EVERY))
 
 
-def outcomes(before: str, edits: list[Edit], wide: bool) -> list[Pieces]:
+def find_outcomes(before: str, edits: list[Edit], wide: bool) -> list[Pieces]:
     """What the edits may make of `before`: (text, whether an edit brought it), in order; several where clients
     differ. Raises Unverified where an edit's old text is not there."""
     found: list[Pieces] = []
     for coding in CODINGS[: 1 if wide or before.isascii() else None]:
         for every in (False, True):
             for newline in (False, True):
-                pieces = applied(before, edits, "" if wide else coding, every, newline)
+                pieces = apply_edits(before, edits, "" if wide else coding, every, newline)
                 if pieces is not None and pieces not in found:
                     found.append(pieces)
     if not found:
@@ -69,20 +69,20 @@ def outcomes(before: str, edits: list[Edit], wide: bool) -> list[Pieces]:
     return found
 
 
-def kept(before: str, after: str, edits: list[Edit], wide: bool) -> bool:
+def is_rest_kept(before: str, after: str, edits: list[Edit], wide: bool) -> bool:
     """Whether `after` holds all of `before` that no edit touched. Raises Unverified where an old text stands there
     several times and it cannot be told which of them was meant."""
-    made = outcomes(before, edits, wide)
-    if any(joined(pieces) == after for pieces in made):
+    made = find_outcomes(before, edits, wide)
+    if any(join_pieces(pieces) == after for pieces in made):
         return True
-    each = [(applied(before, edits, coding, False, newline), applied(before, edits, coding, True, newline))
+    each = [(apply_edits(before, edits, coding, False, newline), apply_edits(before, edits, coding, True, newline))
             for coding in ("" if wide else CODINGS[0],) for newline in (False, True)]  # fmt: skip
     clear = [pieces for pieces in made if all(pieces != every or first == every for first, every in each)]
-    if after == before or any(squeezed(joined(pieces)) == squeezed(after) for pieces in clear if keeps(
-        untouched(pieces), after)):  # fmt: skip
+    kept = [pieces for pieces in clear if keeps_text(list_untouched(pieces), after)]
+    if after == before or any(squeeze_spaces(join_pieces(pieces)) == squeeze_spaces(after) for pieces in kept):
         return True
-    if any(keeps(untouched(pieces), after) for pieces in clear):
-        if without(before, after, edits, wide, []):
+    if any(keeps_text(list_untouched(pieces), after) for pieces in clear):
+        if remove_text(before, after, edits, wide, []):
             return True  # some edits are lost, and the others made just this
         raise Unverified("beside what was kept stands something else than the edits brought", "probe")
     if any(first != every for first, every in each):
@@ -91,25 +91,25 @@ def kept(before: str, after: str, edits: list[Edit], wide: bool) -> bool:
     return False
 
 
-def applied(before: str, edits: list[Edit], coding: str, every: bool, newline: bool) -> Pieces | None:
+def apply_edits(before: str, edits: list[Edit], coding: str, every: bool, newline: bool) -> Pieces | None:
     """One way to apply the edits: an old text that stands there several times is replaced at the first place, or
     (`every`) at all; a deletion takes the line end behind it along (`newline`)."""
     pieces: Pieces = [(before, False)]
     for edit in edits:
-        old, new = shown_as(edit.old, coding), shown_as(edit.new, coding)
+        old, new = find_spelling(edit.old, coding), find_spelling(edit.new, coding)
         if old is None or new is None:
             return None
-        whole = joined(pieces)
+        whole = join_pieces(pieces)
         if newline and not new and old and not old.endswith("\n") and old + "\n" in whole:
             old += "\n"
-        places = found_at(old, whole, edit.every or every)
+        places = find_positions(old, whole, edit.every or every)
         if not places:
             return None
-        pieces = cut(pieces, places, len(old), new)
+        pieces = cut_text(pieces, places, len(old), new)
     return pieces
 
 
-def shown_as(text: str, coding: str) -> str | None:
+def find_spelling(text: str, coding: str) -> str | None:
     """`text` in the view; None where the coding has not its characters. No coding: UTF-16, seen as it is."""
     text = text.replace("\r\n", "\n")
     if not coding:
@@ -120,7 +120,7 @@ def shown_as(text: str, coding: str) -> str | None:
         return None
 
 
-def found_at(old: str, whole: str, every: bool) -> list[int]:
+def find_positions(old: str, whole: str, every: bool) -> list[int]:
     """Where `old` stands; an empty one stands for the whole of an empty text."""
     if not old:
         return [] if whole else [0]
@@ -132,7 +132,7 @@ def found_at(old: str, whole: str, every: bool) -> list[int]:
     return places
 
 
-def cut(pieces: Pieces, places: list[int], length: int, new: str) -> Pieces:
+def cut_text(pieces: Pieces, places: list[int], length: int, new: str) -> Pieces:
     """The pieces with `new` in place of `length` characters at each of the places, which are in order."""
     made: Pieces = []
     start, number = 0, 0
@@ -153,11 +153,11 @@ def cut(pieces: Pieces, places: list[int], length: int, new: str) -> Pieces:
     return [piece for piece in made if piece[0] or piece[1]]
 
 
-def joined(pieces: Pieces) -> str:
+def join_pieces(pieces: Pieces) -> str:
     return "".join(text for text, _ in pieces)
 
 
-def untouched(pieces: Pieces) -> list[str]:
+def list_untouched(pieces: Pieces) -> list[str]:
     """The stretches of the old text that no edit touched, in order; the first and the last may be empty."""
     found = [""]
     touching = False
@@ -172,7 +172,7 @@ def untouched(pieces: Pieces) -> list[str]:
     return [*found, ""] if touching else found
 
 
-def keeps(stretches: list[str], after: str) -> bool:
+def keeps_text(stretches: list[str], after: str) -> bool:
     """Whether every stretch stands in `after`, in order, the first at its beginning and the last at its end."""
     if len(stretches) == 1:
         return after == stretches[0]
@@ -188,32 +188,32 @@ def keeps(stretches: list[str], after: str) -> bool:
     return len(after) - len(last) >= at and after.endswith(last)
 
 
-def squeezed(text: str) -> str:
+def squeeze_spaces(text: str) -> str:
     """The text without blanks."""
     return "".join(text.split())
 
 
-def trimmed(text: str) -> str:
+def trim_lines(text: str) -> str:
     return "\n".join(line.rstrip(" \t") for line in text.rstrip("\n").split("\n"))
 
 
-def squashed(text: str) -> str:
+def squash(text: str) -> str:
     """The letters and digits alone: what no formatter takes away."""
     return "".join(character for character in text if character.isalnum() or character >= "\x80")
 
 
-def states(before: str, after: str, edits: list[Edit], wide: bool) -> list[str]:
+def find_states(before: str, after: str, edits: list[Edit], wide: bool) -> list[str]:
     """LANDED, LOST or UNTOLD for each edit. Raises Unverified."""
-    wholes = [joined(pieces) for pieces in outcomes(before, edits, wide)]
-    if any(after == whole or same(after, whole, before) for whole in wholes):
+    wholes = [join_pieces(pieces) for pieces in find_outcomes(before, edits, wide)]
+    if any(after == whole or is_same_text(after, whole, before) for whole in wholes):
         return [LANDED] * len(edits)
-    left_out = without(before, after, edits, wide, wholes)
+    left_out = remove_text(before, after, edits, wide, wholes)
     if left_out:
         return [LOST if number in left_out else LANDED for number in range(len(edits))]
     codings = [""] if wide else [CODINGS[0]] if is_utf8(before) else list(CODINGS[1:])
-    made = [(coding, applied(before, edits, coding, False, False)) for coding in codings]
-    wholes_by = [(coding, joined(pieces)) for coding, pieces in made if pieces is not None]
-    columns = [{state(before, after, whole, edit, coding) for coding, whole in wholes_by} for edit in edits]
+    made = [(coding, apply_edits(before, edits, coding, False, False)) for coding in codings]
+    wholes_by = [(coding, join_pieces(pieces)) for coding, pieces in made if pieces is not None]
+    columns = [{find_state(before, after, whole, edit, coding) for coding, whole in wholes_by} for edit in edits]
     return [column.pop() if len(column) == 1 else UNTOLD for column in columns]
 
 
@@ -226,13 +226,13 @@ def is_utf8(view: str) -> bool:
     return True
 
 
-def same(after: str, whole: str, before: str) -> bool:
+def is_same_text(after: str, whole: str, before: str) -> bool:
     """Whether two texts differ in blanks at the ends of lines alone, which clients strip; not where the edit
     changed no more than that."""
-    return trimmed(after) == trimmed(whole) != trimmed(before)
+    return trim_lines(after) == trim_lines(whole) != trim_lines(before)
 
 
-def without(before: str, after: str, edits: list[Edit], wide: bool, wholes: list[str]) -> set[int]:
+def remove_text(before: str, after: str, edits: list[Edit], wide: bool, wholes: list[str]) -> set[int]:
     """The fewest edits without which the others make exactly `after`; empty where there are none, or where a
     formatter that removes unused imports would leave the same behind."""
     numbers = range(len(edits))
@@ -245,44 +245,45 @@ def without(before: str, after: str, edits: list[Edit], wide: bool, wholes: list
     for left_out in sets:
         rest = [edit for number, edit in enumerate(edits) if number not in left_out]
         try:
-            made = [joined(pieces) for pieces in outcomes(before, rest, wide)] if rest else [before]
+            made = [join_pieces(pieces) for pieces in find_outcomes(before, rest, wide)] if rest else [before]
         except Unverified:
             continue
-        if any(whole not in wholes and (after == whole or same(after, whole, before)) for whole in made):
-            return set() if all(imports(edits[number]) or idle(edits[number]) for number in left_out) else left_out
+        if any(whole not in wholes and (after == whole or is_same_text(after, whole, before)) for whole in made):
+            harmless = all(has_imports_only(edits[number]) or is_idle(edits[number]) for number in left_out)
+            return set() if harmless else left_out
     return set()
 
 
-def idle(edit: Edit) -> bool:
+def is_idle(edit: Edit) -> bool:
     """Whether an edit changes blanks at the ends of lines alone, which clients strip."""
-    return trimmed(edit.old) == trimmed(edit.new)
+    return trim_lines(edit.old) == trim_lines(edit.new)
 
 
-def imports(edit: Edit) -> bool:
+def has_imports_only(edit: Edit) -> bool:
     """Whether all that an edit brings are lines that import something."""
-    return bool(edit.new) and only_imports(edit.new.encode("utf-8", "replace"), edit.old.encode("utf-8", "replace"))
+    return bool(edit.new) and is_import_only(edit.new.encode("utf-8", "replace"), edit.old.encode("utf-8", "replace"))
 
 
-def doubled(new: str, after: str, whole: str) -> bool:
+def is_doubled(new: str, after: str, whole: str) -> bool:
     """Whether a line that an edit brings stands more often in `after` than it should: the edit may be there twice."""
     held, made = after.split("\n"), whole.split("\n")
-    return any(squashed(line) and held.count(line) > made.count(line) for line in new.split("\n"))
+    return any(squash(line) and held.count(line) > made.count(line) for line in new.split("\n"))
 
 
-def state(before: str, after: str, whole: str, edit: Edit, coding: str) -> str:
+def find_state(before: str, after: str, whole: str, edit: Edit, coding: str) -> str:
     """The state of one edit in a file that something else changed too."""
-    old, new = shown_as(edit.old, coding) or "", shown_as(edit.new, coding) or ""
+    old, new = find_spelling(edit.old, coding) or "", find_spelling(edit.new, coding) or ""
     if new and new not in whole:
         return LANDED  # a later edit of the same call replaced it
     gone = after.count(old) <= whole.count(old) if old else True
     if gone and (whole.count(new) > before.count(new) if new else whole.count(old) < before.count(old)) and (
-        after.count(new) == whole.count(new) and not doubled(new, after, whole) if new else True
+        after.count(new) == whole.count(new) and not is_doubled(new, after, whole) if new else True
     ):
         return LANDED
     ours, theirs = old.split("\n"), new.split("\n")
-    removed = squashed("".join(line for line in ours if line not in theirs))
-    added = squashed("".join(line for line in theirs if line not in ours))
-    then, now = squashed(before), squashed(after)
+    removed = squash("".join(line for line in ours if line not in theirs))
+    added = squash("".join(line for line in theirs if line not in ours))
+    then, now = squash(before), squash(after)
     if removed and added and added not in now and removed in now and now.count(removed) >= then.count(removed):
         return LOST
     return UNTOLD

@@ -20,11 +20,11 @@ class Malformed(ValueError):
         super().__init__(words + where)
 
 
-def doubt(why: str) -> dict[str, str]:
+def mark_doubt(why: str) -> dict[str, str]:
     return {DOUBT: why}
 
 
-def env(text: str) -> dict[str, Any]:
+def parse_env(text: str) -> dict[str, Any]:
     """The variables of a .env file; of a name that stands twice, the last counts. Raises Malformed."""
     found: dict[str, Any] = {}
     lines = text.replace("\r\n", "\n").split("\n")
@@ -40,24 +40,24 @@ def env(text: str) -> dict[str, Any]:
         if not name or set(name) - LETTERS or name[0].isdigit():
             raise Malformed(f"{name[:40]!r} is no name of a variable", first + 1)
         if not equals:
-            found[name] = doubt(f"{name} has no value of its own (line {first + 1})")
+            found[name] = mark_doubt(f"{name} has no value of its own (line {first + 1})")
             continue
         quote = rest[:1]
         if quote not in ('"', "'"):
-            found[name] = bare(rest)
+            found[name] = parse_bare(rest)
             continue
         held, line = [], rest[1:]
-        while (end := closed(line, quote)) < 0:  # a text in quotes may go on
+        while (end := find_closing_quote(line, quote)) < 0:  # a text in quotes may go on
             if number == len(lines):
                 raise Malformed(f"the {quote} that opens the value of {name} is not closed", first + 1)
             held.append(line)
             line = lines[number]
             number += 1
-        found[name] = inside("\n".join([*held, line[:end]]), line[end + 1 :].strip(), quote)
+        found[name] = parse_quoted("\n".join([*held, line[:end]]), line[end + 1 :].strip(), quote)
     return found
 
 
-def closed(line: str, quote: str) -> int:
+def find_closing_quote(line: str, quote: str) -> int:
     """Where a text in quotes, of which this line is a part, is closed; -1 where it goes on."""
     at = 0
     while at < len(line):
@@ -67,35 +67,35 @@ def closed(line: str, quote: str) -> int:
     return -1
 
 
-def inside(value: str, behind: str, quote: str) -> Any:
+def parse_quoted(value: str, behind: str, quote: str) -> Any:
     """The value of a text in quotes, with what follows it in its line."""
     if behind and not behind.startswith("#"):
-        return doubt("something stands behind the closing quote")
+        return mark_doubt("something stands behind the closing quote")
     if quote == "'":
-        return value if "\\" not in value else doubt("readers differ on a backslash in single quotes")
+        return value if "\\" not in value else mark_doubt("readers differ on a backslash in single quotes")
     if "$" in value.replace("\\$", "") or "`" in value:
-        return doubt("it holds a $, which some readers replace")
+        return mark_doubt("it holds a $, which some readers replace")
     made, at = [], 0
     while at < len(value):
         escape = ESCAPES.get(value[at + 1 : at + 2]) if value[at] == "\\" else None
         if value[at] == "\\" and escape is None:
-            return doubt("readers differ on a backslash in it")
+            return mark_doubt("readers differ on a backslash in it")
         made.append(escape if escape is not None else value[at])
         at += 2 if escape is not None else 1
     return "".join(made)
 
 
-def bare(rest: str) -> Any:
+def parse_bare(rest: str) -> Any:
     """A value without quotes: up to a # behind a blank."""
     value = rest.split(" #")[0].split("\t#")[0].rstrip() if not rest.startswith("#") else rest
     if "#" in value:
-        return doubt("it holds a # without quotes, which some readers take for a comment")
+        return mark_doubt("it holds a # without quotes, which some readers take for a comment")
     if any(character in value for character in "$`\\\"'"):
-        return doubt("it holds a $, a quote or a backslash without quotes, on which readers differ")
+        return mark_doubt("it holds a $, a quote or a backslash without quotes, on which readers differ")
     return value
 
 
-def ini(text: str) -> dict[str, Any]:
+def parse_ini(text: str) -> dict[str, Any]:
     """The sections of an INI file, each a map of its keys, with the keys before the first section beside them.
     Raises Malformed."""
     found: dict[str, Any] = {}
@@ -118,30 +118,30 @@ def ini(text: str) -> dict[str, Any]:
             name = name.strip()
             held = found.setdefault(name, {})
             if not isinstance(held, dict) or DOUBT in held:
-                found[name], held = doubt(f"{name[:60]} is a key before the first section, and a section as well"), {}
+                found[name], held = mark_doubt(f"{name[:60]} is both a key before the sections and a section"), {}
             section, key = held, ""
             continue
-        name, mark, value = parted(words)
+        name, mark, value = split_line(words)
         key, indent, begun = name, depth, number
         if not name:
             raise Malformed(f"a key is missing before {words[:40]}", number)
         value = value.strip()
         if name in section:
-            section[name] = doubt(f"the key {name[:60]} stands twice")
+            section[name] = mark_doubt(f"the key {name[:60]} stands twice")
         elif not mark:
-            section[name] = doubt(f"{name[:60]} has no value of its own (line {number})")
+            section[name] = mark_doubt(f"{name[:60]} has no value of its own (line {number})")
         else:
-            section[name] = value if safe(value) else doubt(unsafe(value))
+            section[name] = value if is_safe(value) else mark_doubt(is_unsafe(value))
     for section, key, lines in more.values():
         if isinstance(section[key], str):
-            why = next(filter(None, map(unsafe, lines)), "")
-            section[key] = doubt(why) if why else "\n".join([section[key], *lines])
+            why = next(filter(None, map(is_unsafe, lines)), "")
+            section[key] = mark_doubt(why) if why else "\n".join([section[key], *lines])
     for section in [found, *(each for each in found.values() if isinstance(each, dict) and DOUBT not in each)]:
-        unlike(section)
+        explain_dialect(section)
     return found
 
 
-def unlike(section: dict[str, Any]) -> None:
+def explain_dialect(section: dict[str, Any]) -> None:
     """Puts in doubt what differs from another key by the case of letters alone: for some readers that is one key."""
     names: dict[str, list[str]] = {}
     for name, value in section.items():
@@ -149,10 +149,10 @@ def unlike(section: dict[str, Any]) -> None:
             names.setdefault(name.lower(), []).append(name)
     for alike in names.values():
         for name in alike if len(alike) > 1 else ():
-            section[name] = doubt(f"the key {name[:60]} stands there in another case as well")
+            section[name] = mark_doubt(f"the key {name[:60]} stands there in another case as well")
 
 
-def elsewhere(whole: dict[str, Any], names: list[str]) -> str:
+def find_elsewhere(whole: dict[str, Any], names: list[str]) -> str:
     """Why some readers of an INI file find a value at these names, where there is none by their exact spelling: they
     ignore the case of letters, or take it from the section DEFAULT. "" where none does."""
     held: Any = whole
@@ -171,7 +171,7 @@ def elsewhere(whole: dict[str, Any], names: list[str]) -> str:
     return ""
 
 
-def parted(words: str) -> tuple[str, str, str]:
+def split_line(words: str) -> tuple[str, str, str]:
     """(key, = or :, value); the mark that comes first counts."""
     places = [at for at in (words.find("="), words.find(":")) if at >= 0]
     if not places:
@@ -180,7 +180,7 @@ def parted(words: str) -> tuple[str, str, str]:
     return words[:at].rstrip(), words[at], words[at + 1 :]
 
 
-def unsafe(value: str) -> str:
+def is_unsafe(value: str) -> str:
     """Why readers of INI differ on a value, or ""."""
     if any(mark in value for mark in (" #", " ;", "\t#", "\t;")):
         return "it holds a # or ; behind a blank, which some readers take for a comment"
@@ -191,5 +191,5 @@ def unsafe(value: str) -> str:
     return "it ends with a backslash, behind which some readers go on" if value.endswith("\\") else ""
 
 
-def safe(value: str) -> bool:
-    return not unsafe(value)
+def is_safe(value: str) -> bool:
+    return not is_unsafe(value)

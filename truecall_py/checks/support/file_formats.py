@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from truecall_py.checks.support.env_and_ini import DOUBT, Malformed, env, ini
+from truecall_py.checks.support.env_and_ini import DOUBT, Malformed, parse_env, parse_ini
 from truecall_py.core.errors import Unverified
 from truecall_py.core.fast_json import Refused, loads
 
@@ -30,7 +30,7 @@ STRICT = ("package.json", "package-lock.json", "composer.json", "manifest.json",
 LONGEST = 4_000_000  # characters in which comments are looked for
 
 
-def format_of(path: str) -> str:
+def find_format(path: str) -> str:
     """The format that a file's name says, or ""."""
     folder, _, name = path.rpartition("/")
     ending = name.rpartition(".")[2].lower()
@@ -44,7 +44,7 @@ def format_of(path: str) -> str:
     return ENDINGS.get(ending, "")
 
 
-def decoded(data: bytes, what: str) -> str:
+def decode(data: bytes, what: str) -> str:
     """The text of a file in UTF-8. Raises Malformed or Unverified."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise Unverified("the file is UTF-16, which is not read", "probe")
@@ -57,14 +57,14 @@ def decoded(data: bytes, what: str) -> str:
         raise Malformed(f"the byte 0x{data[error.start]:02x} is not UTF-8", line) from None
 
 
-def value_of(data: bytes, kind: str, path: str, given: bool, world: World) -> Any:
+def read_value(data: bytes, kind: str, path: str, given: bool, world: World) -> Any:
     """The value that a file of a format (`given`: the contract names it) holds. Raises Malformed or Unverified."""
-    text = decoded(data, kind)
+    text = decode(data, kind)
     if kind in ("json", "jsonc"):
-        return json(text, kind, path, given)
+        return parse_json(text, kind, path, given)
     if kind in ("env", "ini"):
         try:
-            return env(text) if kind == "env" else ini(text)
+            return parse_env(text) if kind == "env" else parse_ini(text)
         except Malformed as why:  # there is no standard that would say who is right
             raise Unverified(f"the file is not read as {WORDS[kind]}: {why}", "probe") from None
     answer: Any = world.slow({"do": "document", "as": kind, "text": text, "project": world.project})
@@ -73,13 +73,13 @@ def value_of(data: bytes, kind: str, path: str, given: bool, world: World) -> An
     return answer["value"]
 
 
-def json(text: str, kind: str, path: str, given: bool) -> Any:
+def parse_json(text: str, kind: str, path: str, given: bool) -> Any:
     """The value of JSON. Comments are an error where they certainly are one. Raises Malformed or Unverified."""
     try:
         return loads(text)
     except Refused as error:
         why = str(error)
-    bare = text if len(text) > LONGEST else without_comments(text)
+    bare = text if len(text) > LONGEST else strip_comments(text)
     if bare != text:
         try:
             value = loads(bare)
@@ -94,10 +94,10 @@ def json(text: str, kind: str, path: str, given: bool) -> Any:
             if given or path.rpartition("/")[2] in STRICT:
                 raise Malformed(words, line)
             raise Unverified(f"{words} (line {line}); its own program may take it: say jsonc", "contract")
-    raise mistake(bare if kind == "jsonc" else text, why)
+    raise explain_mistake(bare if kind == "jsonc" else text, why)
 
 
-def mistake(text: str, why: str) -> Exception:
+def explain_mistake(text: str, why: str) -> Exception:
     """What keeps a text from being JSON; Unverified where other readers take it."""
     from json import JSONDecodeError
     from json import loads as lenient
@@ -111,14 +111,14 @@ def mistake(text: str, why: str) -> Exception:
     return Unverified(f"readers of JSON differ on the file: {why}", "probe")
 
 
-def without_comments(text: str) -> str:
+def strip_comments(text: str) -> str:
     """The text with comments and commas before a closing bracket made blanks: every character keeps its place."""
     made = list(text)
     at, comma = 0, -1
     while at < len(text):
         character = text[at]
         if character == '"':
-            at = after_text(text, at)
+            at = skip_text(text, at)
             comma = -1
             continue
         if text.startswith(("//", "/*"), at):
@@ -140,7 +140,7 @@ def without_comments(text: str) -> str:
     return "".join(made)
 
 
-def after_text(text: str, at: int) -> int:
+def skip_text(text: str, at: int) -> int:
     """Where a text in quotes that begins at `at` ends."""
     at += 1
     while at < len(text) and text[at] != '"':
@@ -148,7 +148,7 @@ def after_text(text: str, at: int) -> int:
     return at + 1
 
 
-def doubtful(value: Any) -> str:
+def explain_doubt(value: Any) -> str:
     """Why a value is in doubt, or some part of it; "" where none is."""
     pending = [value]
     while pending:

@@ -48,18 +48,18 @@ class Part:
     judged: Callable[[Look, Any], Finding]
 
 
-def unproven(look: Look, was: Any, found: str) -> None:
+def raise_unproven(look: Look, was: Any, found: str) -> None:
     """Raises Unverified where something is not there, and nobody saw whether it was before the call."""
     if was is ABSENT and look.params.get("vacuous") != "ok":
         raise Unverified(f"{found}, but nothing proves that there was before", "harness")
 
 
-def short(commit: str) -> str:
+def shorten(commit: str) -> str:
     """An id as people write it."""
     return commit[:9] if commit else "nothing"
 
 
-def listed(items: list[str], most: int = 4) -> str:
+def list_lines(items: list[str], most: int = 4) -> str:
     """A few of the items, and how many more there are."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return ", ".join(items[:most]) + more

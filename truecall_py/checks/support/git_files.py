@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.support.git_common import Finding, Look, Part, listed, unproven
-from truecall_py.checks.support.outcomes import since
+from truecall_py.checks.support.git_common import Finding, Look, Part, list_lines, raise_unproven
+from truecall_py.checks.support.outcomes import compare_effect
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import OLD
 from truecall_py.world.git import Repository, top
@@ -31,9 +31,10 @@ def clean_seen(look: Look) -> list[list[str]]:
 def clean_judged(look: Look, was: Any) -> Finding:
     now = clean_seen(look)
     if now:
-        return Finding(False, f"{len(now)} uncommitted: {listed([f'{state} {path}'.strip() for state, path in now])}")
+        return Finding(False,
+                       f"{len(now)} uncommitted: {list_lines([f'{state} {path}'.strip() for state, path in now])}")
     hidden(look)
-    return Finding(True, "nothing is uncommitted", since(was, now))
+    return Finding(True, "nothing is uncommitted", compare_effect(was, now))
 
 
 def hidden(look: Look) -> None:
@@ -43,7 +44,7 @@ def hidden(look: Look) -> None:
         raise Unverified(f"the repository's configuration names another work tree: {repository.root()}", "world")
     modules, unwatched = repository.unwatched()
     if unwatched:
-        raise Unverified(f"git was told not to look at {listed(unwatched)} (update-index)", "world")
+        raise Unverified(f"git was told not to look at {list_lines(unwatched)} (update-index)", "world")
     every = look.params["clean"] == "all"
     for path in modules:
         inside = Repository(look.world, os.path.join(repository.root(), path))
@@ -52,14 +53,15 @@ def hidden(look: Look) -> None:
             raise Unverified(f"{path} is a submodule with something uncommitted in it: {left[0][1]}", "world")
     excluded = repository.excluded() if every else []
     if excluded:
-        raise Unverified(f"{listed(excluded)} is untracked, and left out by this repository's own settings", "world")
+        raise Unverified(f"{list_lines(excluded)} is untracked, and left out by this repository's own settings",
+                         "world")
 
 
 # -- the index -------------------------------------------------------------------------------------------------
 
 
 def staged_words(params: dict[str, Any]) -> str:
-    return f"{listed(params['staged'])} in the index as in the work tree"
+    return f"{list_lines(params['staged'])} in the index as in the work tree"
 
 
 def pending(look: Look) -> dict[str, list[str]]:
@@ -79,17 +81,17 @@ def staged_judged(look: Look, was: Any) -> Finding:
         later = [row for row in left if changed_later(look, row[1])]
         certain = [name for state, name in left if (state, name) not in later]
         if certain:
-            return Finding(False, f"not in the index as in the work tree: {listed(certain)}")
+            return Finding(False, f"not in the index as in the work tree: {list_lines(certain)}")
         # What was staged and written to again, as a log is, was staged all the same.
         doubtful = [name for state, name in later if state[0] not in "AM"]
         if doubtful:
-            why = f"{listed(doubtful)} changed during the call or after it, and is not staged as it is"
+            why = f"{list_lines(doubtful)} changed during the call or after it, and is not staged as it is"
             raise Unverified(why, "probe")
         if not left and not repository.tracked(path) and not repository.changes([path]):
             if os.path.isdir(os.path.join(repository.folder, path)):
                 return Finding(True, f"{path} holds nothing that could be staged", OLD)
             return Finding(False, f"the index holds nothing at {path}")
-    return Finding(True, staged_words(look.params), since(was, pending(look)))
+    return Finding(True, staged_words(look.params), compare_effect(was, pending(look)))
 
 
 def changed_later(look: Look, name: str) -> bool:
@@ -107,18 +109,18 @@ def tracked_judged(look: Look, was: Any) -> Finding:
     now = indexed("tracked", look)
     missing = [path for path, there in now.items() if not there]
     if missing:
-        return Finding(False, f"the index holds nothing at {listed(missing)}", blank=True)
-    return Finding(True, f"the index holds {listed(list(now))}", since(was, now))
+        return Finding(False, f"the index holds nothing at {list_lines(missing)}", blank=True)
+    return Finding(True, f"the index holds {list_lines(list(now))}", compare_effect(was, now))
 
 
 def not_tracked_judged(look: Look, was: Any) -> Finding:
     now = indexed("not_tracked", look)
     there = [path for path, inside in now.items() if inside]
     if there:
-        return Finding(False, f"the index still holds {listed(there)}")
-    found = f"the index holds nothing at {listed(list(now))}"
-    unproven(look, was, found)
-    return Finding(True, found, since(was, now))
+        return Finding(False, f"the index still holds {list_lines(there)}")
+    found = f"the index holds nothing at {list_lines(list(now))}"
+    raise_unproven(look, was, found)
+    return Finding(True, found, compare_effect(was, now))
 
 
 # -- a repository of its own -----------------------------------------------------------------------------------
@@ -141,9 +143,9 @@ def own_seen(look: Look) -> list[str]:
 
 def own_judged(look: Look, was: Any) -> Finding:
     now = own_seen(look)
-    where = listed(folders(look)[:1])
-    found = f"{listed(now)} is a git repository" if now else f"{where} is no git repository of its own"
-    return Finding(bool(now), found, since(was, now))
+    where = list_lines(folders(look)[:1])
+    found = f"{list_lines(now)} is a git repository" if now else f"{where} is no git repository of its own"
+    return Finding(bool(now), found, compare_effect(was, now))
 
 
 PARTS = {
@@ -151,8 +153,8 @@ PARTS = {
     "cloned": Part(lambda params: "a git repository where git clones it to", own_seen, own_judged),
     "clean": Part(clean_words, clean_seen, clean_judged),
     "staged": Part(staged_words, pending, staged_judged),
-    "tracked": Part(lambda params: f"{listed(params['tracked'])} in the index",
+    "tracked": Part(lambda params: f"{list_lines(params['tracked'])} in the index",
                     lambda look: indexed("tracked", look), tracked_judged),
-    "not_tracked": Part(lambda params: f"{listed(params['not_tracked'])} in the index no more",
+    "not_tracked": Part(lambda params: f"{list_lines(params['not_tracked'])} in the index no more",
                         lambda look: indexed("not_tracked", look), not_tracked_judged),
 }  # fmt: skip

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from truecall_py.checks.support.git_common import Finding, Look, Part, listed, short
-from truecall_py.checks.support.outcomes import since
-from truecall_py.contracts.matchers import deltas, describe, holds, shown
+from truecall_py.checks.support.git_common import Finding, Look, Part, list_lines, shorten
+from truecall_py.checks.support.outcomes import compare_effect
+from truecall_py.contracts.matchers import describe, has_delta, matches, quote_value
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, NEW, OLD
 
@@ -37,19 +37,20 @@ def commit_judged(look: Look, was: Any) -> Finding:
     now = repository.head()
     fresh = recent(look, now, began) if now and began is not None else False
     if was is ABSENT and fresh is None:
-        raise Unverified(f"{short(now)} was committed at about the time at which the call began", "probe")
+        raise Unverified(f"{shorten(now)} was committed at about the time at which the call began", "probe")
     if was is ABSENT:
         return Finding(True, made(look, now), NEW) if fresh else still(look, now, False)
     logged = [commit for commit, what in repository.movements(was["log"]) if what.startswith("commit")]
     if logged:
         if not repository.kept(logged[-1]):
-            return Finding(False, f"{short(logged[-1])} was committed and taken back: HEAD is at {short(now)}")
+            return Finding(False, f"{shorten(logged[-1])} was committed and taken back: HEAD is at {shorten(now)}")
         return Finding(True, made(look, logged[-1]), NEW)
     if now == was["head"]:
         return still(look, now, was["staged"])
     if fresh and follows(look, was["head"], now):
         return Finding(True, made(look, now), NEW)
-    why = f"HEAD moved from {short(was['head'])} to {short(now)}, and nothing shows that this call made that commit"
+    moved = f"HEAD moved from {shorten(was['head'])} to {shorten(now)}"
+    why = f"{moved}, and nothing shows that this call made that commit"
     raise Unverified(why, "probe")
 
 
@@ -76,21 +77,21 @@ def follows(look: Look, old: str, new: str) -> bool:
 
 
 def made(look: Look, now: str) -> str:
-    return f"the new commit is {short(now)} {shown(look.repository.commit(now).subject, 60)}"
+    return f"the new commit is {shorten(now)} {quote_value(look.repository.commit(now).subject, 60)}"
 
 
 def still(look: Look, now: str, staged_before: bool) -> Finding:
     """What a HEAD that did not move means: refuted if anything was there to commit."""
-    where = f"HEAD is still at {short(now)}" if now else "there is no commit yet"
+    where = f"HEAD is still at {shorten(now)}" if now else "there is no commit yet"
     staged = look.repository.staged()
     if staged:
-        return Finding(False, f"{where}, and what is staged is not committed: {listed(staged)}")
+        return Finding(False, f"{where}, and what is staged is not committed: {list_lines(staged)}")
     if staged_before:
         return Finding(False, f"{where}, and what was staged before the call is staged no more")
     if look.params["commit"] == "all":
         changed = [path for _, path in look.repository.changes()]
         if changed:
-            return Finding(False, f"{where}, and changes are not committed: {listed(changed)}")
+            return Finding(False, f"{where}, and changes are not committed: {list_lines(changed)}")
     return Finding(True, f"{where}, and nothing is staged that could be committed", OLD)
 
 
@@ -111,12 +112,12 @@ def head_judged(look: Look, was: Any) -> Finding:
     repository, then = look.repository, was["head"]
     now = repository.head()
     if now != then:
-        return Finding(look.params["head"] == "moved", f"HEAD moved from {short(then)} to {short(now)}", NEW)
+        return Finding(look.params["head"] == "moved", f"HEAD moved from {shorten(then)} to {shorten(now)}", NEW)
     if look.params["head"] == "moved":  # a hook may have switched to another branch after the commit
         made = [commit for commit, what in repository.movements(was["log"]) if what.startswith("commit")][-1:]
         if made and made[0] != now and repository.kept(made[0]):
-            return Finding(True, f"HEAD was at the new commit {short(made[0])}, and is back at {short(now)}", NEW)
-    return Finding(look.params["head"] == "kept", f"HEAD is still at {short(now)}")
+            return Finding(True, f"HEAD was at the new commit {shorten(made[0])}, and is back at {shorten(now)}", NEW)
+    return Finding(look.params["head"] == "kept", f"HEAD is still at {shorten(now)}")
 
 
 def subject_seen(look: Look) -> list[str]:
@@ -129,8 +130,8 @@ def subject_judged(look: Look, was: Any) -> Finding:
     matcher = look.params["subject"]
     value = now[1] if now[0] else ABSENT
     before = None if was is ABSENT else ((was[1] if was[0] else ABSENT),)
-    found = f"the last commit is {short(now[0])} {shown(now[1], 100)}" if now[0] else "there is no commit yet"
-    return Finding(holds(matcher, value, look.world, before=before), found, since(was, now))
+    found = f"the last commit is {shorten(now[0])} {quote_value(now[1], 100)}" if now[0] else "there is no commit yet"
+    return Finding(matches(matcher, value, look.world, before=before), found, compare_effect(was, now))
 
 
 def lines_seen(look: Look) -> dict[str, Any]:
@@ -143,10 +144,10 @@ def lines_judged(look: Look, was: Any) -> Finding:
     for name, matcher in look.params["lines_changed"].items():
         if name not in COUNTS:
             raise Unverified(f"lines_changed has no {name}; it has {', '.join(COUNTS)}", "contract")
-        if not holds(matcher, now[name], look.world, before=None if was is ABSENT else (was[name],)):
-            return Finding(False, f"{now[name]} {name} in the last commit {short(now['head'])}")
+        if not matches(matcher, now[name], look.world, before=None if was is ABSENT else (was[name],)):
+            return Finding(False, f"{now[name]} {name} in the last commit {shorten(now['head'])}")
     counted = ", ".join(f"{now[name]} {name}" for name in COUNTS)
-    return Finding(True, f"{counted} in the last commit {short(now['head'])}", since(was, now))
+    return Finding(True, f"{counted} in the last commit {shorten(now['head'])}", compare_effect(was, now))
 
 
 # -- what holds what -------------------------------------------------------------------------------------------
@@ -181,16 +182,16 @@ def history(name: str) -> Part:
         now = held(look, name)
         for (older, newer), (one, other, inside) in zip(pairs(look.params, name), now, strict=True):
             if not inside:
-                return Finding(False, f"{older} ({short(one)}) is not in the history of {newer} ({short(other)})")
-        return Finding(True, words(look.params), since(was, now))
+                return Finding(False, f"{older} ({shorten(one)}) is not in the history of {newer} ({shorten(other)})")
+        return Finding(True, words(look.params), compare_effect(was, now))
 
     return Part(words, lambda look: held(look, name), judged)
 
 
-def needs_before(params: dict[str, Any]) -> bool:
+def needs_snapshot(params: dict[str, Any]) -> bool:
     if "commit" in params or "head" in params:
         return True
-    return deltas(params.get("subject")) or deltas(params.get("lines_changed"))
+    return has_delta(params.get("subject")) or has_delta(params.get("lines_changed"))
 
 
 PARTS = {

@@ -3,7 +3,7 @@ ref for that; it only tells whether the remote had the commit before, and whethe
 
 from __future__ import annotations
 
-from truecall_py.checks.support.git_common import Finding, Look, Part, listed, short, unproven
+from truecall_py.checks.support.git_common import Finding, Look, Part, list_lines, raise_unproven, shorten
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import ABSENT, NEW, OLD
@@ -183,7 +183,7 @@ def pushed_judged(look: Look, was: Any) -> Finding:
         staged = look.repository.staged()
         if staged:
             why = f"{label(plan)} had that commit before the call, and these changes are staged and not committed"
-            raise Unverified(f"{why}: {listed(staged)}", "vacuous")
+            raise Unverified(f"{why}: {list_lines(staged)}", "vacuous")
     return chosen
 
 
@@ -194,10 +194,10 @@ def at(look: Look, plan: Aim, url: str, was: Any) -> Finding:
     now = there.get(name, "")
     where = f"{name.removeprefix(BRANCH)} at {label(plan)}"
     if not plan.source:
-        return Finding(False, f"{where} is still at {short(now)}") if now else gone(look, plan, url, where, was)
+        return Finding(False, f"{where} is still at {shorten(now)}") if now else gone(look, plan, url, where, was)
     if now and held(look, plan, name, now):
         before = had(look, plan, url, name, was)
-        return Finding(True, f"{where} is at {short(now)}", "" if before is None else OLD if before else NEW)
+        return Finding(True, f"{where} is at {shorten(now)}", "" if before is None else OLD if before else NEW)
     if not now and plan.matching:
         return Finding(True, f"there is no {where}, and push.default=matching leaves it out", OLD)
     if not now and plan.loose:
@@ -205,13 +205,13 @@ def at(look: Look, plan: Aim, url: str, was: Any) -> Finding:
     follows = tracking(plan, name)
     followed = look.repository.ref(follows) if follows else ""
     if now and was is not ABSENT and now == was["source"] == followed != was["tracking"].get(follows, ""):
-        return Finding(True, f"{where} is at {short(now)}, which was here when the call began", NEW)
+        return Finding(True, f"{where} is at {shorten(now)}, which was here when the call began", NEW)
     if now and (followed == plan.source or not follows) and not look.repository.has(now):
-        why = f"{where} is at {short(now)}, which is not known here: it may have moved on after the push"
+        why = f"{where} is at {shorten(now)}, which is not known here: it may have moved on after the push"
         raise Unverified(why, "probe")
     if not now:
         return Finding(False, f"there is no {where}")
-    return Finding(False, f"{where} is at {short(now)}, and {short(plan.source)} is here")
+    return Finding(False, f"{where} is at {shorten(now)}, and {shorten(plan.source)} is here")
 
 
 def gone(look: Look, plan: Aim, url: str, where: str, was: Any) -> Finding:
@@ -221,7 +221,7 @@ def gone(look: Look, plan: Aim, url: str, where: str, was: Any) -> Finding:
         return Finding(True, found, NEW)
     there = None if was is ABSENT else was["remote"].get(url)
     if there is None:
-        unproven(look, ABSENT, found)
+        raise_unproven(look, ABSENT, found)
         return Finding(True, found)
     return Finding(True, found, NEW if there else OLD)
 

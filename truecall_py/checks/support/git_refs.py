@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.support.git_common import Finding, Look, Part, listed, short, unproven
-from truecall_py.checks.support.outcomes import since
+from truecall_py.checks.support.git_common import Finding, Look, Part, list_lines, raise_unproven, shorten
+from truecall_py.checks.support.outcomes import compare_effect
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, OLD
 
@@ -33,8 +33,8 @@ def branch_judged(look: Look, was: Any) -> Finding:
     if now:
         found = f"the current branch is {now}"
     else:
-        found = f"no branch is checked out, HEAD is at {short(look.repository.head())}"
-    return Finding(now == look.params["branch"], found, since(was, now))
+        found = f"no branch is checked out, HEAD is at {shorten(look.repository.head())}"
+    return Finding(now == look.params["branch"], found, compare_effect(was, now))
 
 
 def upstream_seen(look: Look) -> str:
@@ -47,7 +47,7 @@ def upstream_seen(look: Look) -> str:
 def upstream_judged(look: Look, was: Any) -> Finding:
     now = upstream_seen(look)
     found = f"the branch follows {now}" if now else "the branch follows none"
-    return Finding(now == look.params["upstream"], found, since(was, now))
+    return Finding(now == look.params["upstream"], found, compare_effect(was, now))
 
 
 # -- refs ------------------------------------------------------------------------------------------------------
@@ -60,14 +60,14 @@ def named(field: str, look: Look) -> dict[str, str]:
 
 def ref_words(params: dict[str, Any]) -> str:
     where = f" at {params['at']}" if params.get("at") else ""
-    return f"the ref {listed(params['ref'])}{where}"
+    return f"the ref {list_lines(params['ref'])}{where}"
 
 
 def ref_judged(look: Look, was: Any) -> Finding:
     now = named("ref", look)
     missing = [name for name, at in now.items() if not at]
     if missing:
-        return Finding(False, f"there is no {listed(missing)}", blank=True)
+        return Finding(False, f"there is no {list_lines(missing)}", blank=True)
     revision = look.params.get("at")
     if revision:
         wanted = look.repository.resolve(f"{revision}^{{}}")
@@ -76,31 +76,33 @@ def ref_judged(look: Look, was: Any) -> Finding:
         for name in now:
             at = look.repository.resolve(f"{now[name]}^{{}}")
             if at != wanted:
-                return Finding(False, f"{name} is at {short(at)}, and {revision} at {short(wanted)}")
-    return Finding(True, listed([f"{name} is at {short(at)}" for name, at in now.items()]), since(was, now))
+                return Finding(False, f"{name} is at {shorten(at)}, and {revision} at {shorten(wanted)}")
+    return Finding(True, list_lines([f"{name} is at {shorten(at)}" for name, at in now.items()]),
+                   compare_effect(was, now))
 
 
 def no_ref_judged(look: Look, was: Any) -> Finding:
     now = named("no_ref", look)
-    there = [f"{name} is at {short(at)}" for name, at in now.items() if at]
+    there = [f"{name} is at {shorten(at)}" for name, at in now.items() if at]
     if there:
-        return Finding(False, listed(there))
+        return Finding(False, list_lines(there))
     for name in now:
         follows = f"refs/remotes/{name}"
         if not name.startswith("refs/") and look.repository.ref(follows):
             why = f"there is no branch or tag {name}, but {follows} is there; say which is meant by its full name"
             raise Unverified(why, "contract")
-    found = f"there is no {listed(list(now))}"
-    unproven(look, was, found)
-    return Finding(True, found, since(was, now))
+    found = f"there is no {list_lines(list(now))}"
+    raise_unproven(look, was, found)
+    return Finding(True, found, compare_effect(was, now))
 
 
 def unmoved_judged(look: Look, was: Any) -> Finding:
     if was is ABSENT:
         raise Unverified("nobody saw these refs before the call", "harness")
     now = named("unmoved", look)
-    moved = [f"{name} moved from {short(was[name])} to {short(now[name])}" for name in now if now[name] != was[name]]
-    return Finding(not moved, listed(moved) or f"{listed(list(now))} as before")
+    others = [name for name in now if now[name] != was[name]]
+    moved = [f"{name} moved from {shorten(was[name])} to {shorten(now[name])}" for name in others]
+    return Finding(not moved, list_lines(moved) or f"{list_lines(list(now))} as before")
 
 
 # -- work trees ------------------------------------------------------------------------------------------------
@@ -119,7 +121,7 @@ def worktree_judged(look: Look, was: Any) -> Finding:
         return Finding(False, f"{place} is no work tree of the repository", blank=True)
     if not now[1]:
         return Finding(False, f"{place} is registered as a work tree, and the folder is not there")
-    return Finding(True, f"{place} is a work tree", since(was, now))
+    return Finding(True, f"{place} is a work tree", compare_effect(was, now))
 
 
 def no_worktree_place(look: Look) -> str:
@@ -135,17 +137,17 @@ def no_worktree_judged(look: Look, was: Any) -> Finding:
     if no_worktree_seen(look):
         return Finding(False, f"{place} is still a work tree of the repository")
     found = f"{place} is no work tree of the repository"
-    unproven(look, was, found)
-    return Finding(True, found, OLD if was is False else since(was, False))
+    raise_unproven(look, was, found)
+    return Finding(True, found, OLD if was is False else compare_effect(was, False))
 
 
 PARTS = {
     "branch": Part(lambda params: f"the branch {params['branch']} checked out", branch_seen, branch_judged),
     "upstream": Part(lambda params: f"the upstream {params['upstream']}", upstream_seen, upstream_judged),
     "ref": Part(ref_words, lambda look: named("ref", look), ref_judged),
-    "no_ref": Part(lambda params: f"no ref {listed(params['no_ref'])}",
+    "no_ref": Part(lambda params: f"no ref {list_lines(params['no_ref'])}",
                    lambda look: named("no_ref", look), no_ref_judged),
-    "unmoved": Part(lambda params: f"{listed(params['unmoved'])} where it was before the call",
+    "unmoved": Part(lambda params: f"{list_lines(params['unmoved'])} where it was before the call",
                     lambda look: named("unmoved", look), unmoved_judged),
     "worktree": Part(lambda params: f"a work tree at {params['worktree']}", worktree_seen, worktree_judged),
     "no_worktree": Part(lambda params: f"no work tree at {params['no_worktree']}",

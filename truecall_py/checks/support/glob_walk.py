@@ -22,9 +22,9 @@ DEEPEST = 60  # folders below the first
 STARS = "**"
 
 
-def entries(glob: str, world: World) -> Iterator[tuple[str, os.stat_result]]:
+def find_entries(glob: str, world: World) -> Iterator[tuple[str, os.stat_result]]:
     """(path, what stands there, links not followed) of all that the glob names. Raises Unverified."""
-    root, patterns = split(glob)
+    root, patterns = split_glob(glob)
     pending = [(world.resolve(root) if root else os.path.normpath(world.resolve(".")), 0, 0)]
     seen: set[tuple[str, int]] = set()
     ends = world.now() + world.budget(2.0)
@@ -38,12 +38,12 @@ def entries(glob: str, world: World) -> Iterator[tuple[str, os.stat_result]]:
             raise Unverified(f"{folder} lies more than {DEEPEST} folders deep, and was not looked at", "probe")
         if patterns[at] == STARS and at + 1 < len(patterns):
             pending.append((folder, at + 1, depth))  # it may be no folder at all
-        for path, name, found in listed(folder, world):
+        for path, name, found in list_folder(folder, world):
             looked += 1
             if looked > MOST or world.now() > ends:
                 what = f"more than {MOST} entries" if looked > MOST else "too many entries for the time of one look"
                 raise Unverified(f"{glob} names {what}", "probe")
-            if not meets(patterns[at], name):
+            if not matches_name(patterns[at], name):
                 continue
             is_folder = modes.S_ISDIR(found.st_mode)
             if at + 1 == len(patterns):
@@ -54,19 +54,19 @@ def entries(glob: str, world: World) -> Iterator[tuple[str, os.stat_result]]:
                 pending.append((path, at, depth + 1))
 
 
-def split(glob: str) -> tuple[str, list[str | Pattern]]:
+def split_glob(glob: str) -> tuple[str, list[str | Pattern]]:
     """(the folder before the first wildcard, the patterns below it, one a name). Raises Unverified."""
     names = [name for name in glob.split("/") if name not in ("", ".")]
     root: list[str] = []
-    while len(names) > 1 and names[0] != STARS and all(plain for _, plain in pattern(names[0])):
-        root.append("".join(character for character, _ in pattern(names.pop(0))))
+    while len(names) > 1 and names[0] != STARS and all(plain for _, plain in compile_pattern(names[0])):
+        root.append("".join(character for character, _ in compile_pattern(names.pop(0))))
     if not names or ".." in names:
         raise Unverified(f"the glob {glob} ends in no name, or climbs (..) behind a wildcard", "contract")
     start = "/" if glob.startswith("/") else ""
-    return start + "/".join(root), [STARS if name == STARS else pattern(name) for name in names]
+    return start + "/".join(root), [STARS if name == STARS else compile_pattern(name) for name in names]
 
 
-def pattern(name: str) -> Pattern:
+def compile_pattern(name: str) -> Pattern:
     """(character, whether it is itself) of one name in a glob."""
     found: Pattern = []
     at = 0
@@ -80,7 +80,7 @@ def pattern(name: str) -> Pattern:
     return found
 
 
-def meets(wanted: str | Pattern, name: str) -> bool:
+def matches_name(wanted: str | Pattern, name: str) -> bool:
     """Whether a name is one that a pattern means."""
     if wanted == STARS:
         return not name.startswith(".")
@@ -103,7 +103,7 @@ def meets(wanted: str | Pattern, name: str) -> bool:
     return all(part == ("*", False) for part in wanted[at:])
 
 
-def listed(folder: str, world: World) -> Iterator[tuple[str, str, os.stat_result]]:
+def list_folder(folder: str, world: World) -> Iterator[tuple[str, str, os.stat_result]]:
     """(path, name, what stands there) of each entry of a folder; none where no folder is. Raises Unverified where
     it cannot be read."""
     try:

@@ -34,7 +34,7 @@ class Results:
         return max(0, self.collected - self.failed - self.skipped)
 
 
-def together(results: list[Results]) -> Results:
+def merge_results(results: list[Results]) -> Results:
     names = [name for each in results for name in each.names]
     return Results(
         sum(each.collected for each in results), sum(each.failed for each in results),
@@ -43,7 +43,7 @@ def together(results: list[Results]) -> Results:
     )  # fmt: skip
 
 
-def results(data: bytes, tick: Callable[[], Any]) -> Results:
+def parse_results(data: bytes, tick: Callable[[], Any]) -> Results:
     """What a report says; `tick` is called now and then and may raise. Raises Unverified for what is none."""
     from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -70,8 +70,8 @@ class Suite:
     """The numbers of a suite and of all in it: those that it says of itself, and those that were counted."""
 
     def __init__(self, attributes: dict[str, str]) -> None:
-        self.claimed = number(attributes, "failures") + number(attributes, "errors")
-        self.announced = number(attributes, "tests")
+        self.claimed = parse_number(attributes, "failures") + parse_number(attributes, "errors")
+        self.announced = parse_number(attributes, "tests")
         self.collected = self.failed = self.lacking = 0
 
     def close(self) -> None:
@@ -142,6 +142,6 @@ class Reader:
         return Results(whole.collected, whole.failed, self.skipped, tuple(self.names), doubt)
 
 
-def number(attributes: dict[str, str], name: str) -> int:
+def parse_number(attributes: dict[str, str], name: str) -> int:
     value = attributes.get(name, "").strip()
     return int(value[:9]) if value.isascii() and value.isdigit() else 0

@@ -4,7 +4,7 @@ A name in quotes is a name, whatever it holds; so a value of the call cannot cho
 from __future__ import annotations
 
 from truecall_py.checks.support.env_and_ini import DOUBT
-from truecall_py.contracts.matchers import same
+from truecall_py.contracts.matchers import is_same
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
 
@@ -25,40 +25,40 @@ def parse(text: str) -> list[Step]:
     at, dot = 0, True
     while at < len(text):
         if text[at] == "[":
-            at, step = bracket(text, at + 1)
+            at, step = parse_bracket(text, at + 1)
             steps.append(step)
         elif dot:
-            at, name = word(text, at, ".[]")
+            at, name = parse_word(text, at, ".[]")
             steps.append((NAME, name, ""))
         else:
-            raise wrong(text, at)
+            raise raise_malformed(text, at)
         dot = text[at : at + 1] == "."
         at += dot
     if dot:
-        raise wrong(text, at)
+        raise raise_malformed(text, at)
     return steps
 
 
-def wrong(text: str, at: int) -> Unverified:
+def raise_malformed(text: str, at: int) -> Unverified:
     why = f"{text} is no path such as a.b, items[0] or items[name=web].port (character {at + 1})"
     return Unverified(why, "contract")
 
 
-def bracket(text: str, at: int) -> tuple[int, Step]:
+def parse_bracket(text: str, at: int) -> tuple[int, Step]:
     """(where the bracket ends, what it says)."""
     if text.startswith("*]", at):
         return at + 2, (ALL, "", "")
-    at, key = word(text, at, "[]=")
+    at, key = parse_word(text, at, "[]=")
     step = (NAME, key, "")
     if text[at : at + 1] == "=":
-        at, value = word(text, at + 1, "[]=")
+        at, value = parse_word(text, at + 1, "[]=")
         step = (WHERE, key, value)
     if text[at : at + 1] != "]":
-        raise wrong(text, at)
+        raise raise_malformed(text, at)
     return at + 1, step
 
 
-def word(text: str, at: int, ends: str) -> tuple[int, str]:
+def parse_word(text: str, at: int, ends: str) -> tuple[int, str]:
     """(where a name ends, the name): letters up to one of `ends`, pieces of it perhaps in quotes."""
     start, name = at, ""
     while at < len(text) and text[at] not in ends:
@@ -70,16 +70,16 @@ def word(text: str, at: int, ends: str) -> tuple[int, str]:
         while text[at : at + 1] != '"':
             at += text[at : at + 1] == "\\"
             if at >= len(text):
-                raise wrong(text, at)
+                raise raise_malformed(text, at)
             name += text[at]
             at += 1
         at += 1
     if at == start:
-        raise wrong(text, at)
+        raise raise_malformed(text, at)
     return at, name
 
 
-def select(value: Any, steps: list[Step]) -> list[tuple[str, Any]]:
+def select_values(value: Any, steps: list[Step]) -> list[tuple[str, Any]]:
     """(place, value or ABSENT) of all that the steps name. Empty only where `[*]` is asked of nothing; where
     there is no such key or element, that is one ABSENT value."""
     found = [("", value)]
@@ -91,18 +91,18 @@ def select(value: Any, steps: list[Step]) -> list[tuple[str, Any]]:
             elif isinstance(held, dict) and DOUBT in held:
                 raise Unverified(f"{place}: {held[DOUBT]}", "probe")
             elif kind == NAME:
-                there.append((f"{place}.{key}".lstrip("."), child(held, key)))
+                there.append((f"{place}.{key}".lstrip("."), find_child(held, key)))
             elif kind == ALL:
-                there += children(place, held)
+                there += list_children(place, held)
             else:
-                there += where(place, held, key, wanted)
+                there += write_place(place, held, key, wanted)
         if len(there) > MOST:
             raise Unverified(f"the path names more than {MOST} values", "probe")
         found = there
     return found
 
 
-def child(value: Any, key: str) -> Any:
+def find_child(value: Any, key: str) -> Any:
     if isinstance(value, dict):
         return value.get(key, ABSENT)
     if isinstance(value, list) and key.isascii() and key.isdigit() and len(key) < 10 and int(key) < len(value):
@@ -110,7 +110,7 @@ def child(value: Any, key: str) -> Any:
     return ABSENT
 
 
-def children(place: str, value: Any) -> list[tuple[str, Any]]:
+def list_children(place: str, value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, list):
         return [(f"{place}[{number}]", item) for number, item in enumerate(value)]
     if isinstance(value, dict):
@@ -118,24 +118,25 @@ def children(place: str, value: Any) -> list[tuple[str, Any]]:
     return [(f"{place}[*]", ABSENT)]
 
 
-def where(place: str, value: Any, key: str, wanted: str) -> list[tuple[str, Any]]:
+def write_place(place: str, value: Any, key: str, wanted: str) -> list[tuple[str, Any]]:
     """The elements of a list that are maps with this value at the key; one ABSENT where there is none."""
     here = f"{place}[{key}={wanted}]"
     items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-    return [(here, item) for item in items if spelt(item.get(key), wanted)] or [(here, ABSENT)]
+    return [(here, item) for item in items if spell_name(item.get(key), wanted)] or [(here, ABSENT)]
 
 
-def spelt(value: Any, wanted: str) -> bool:
+def spell_name(value: Any, wanted: str) -> bool:
     """Whether a text, number or truth is written so."""
     if isinstance(value, bool):
         return wanted == ("true" if value else "false")
-    return same(value, wanted) if isinstance(value, str) else isinstance(value, (int, float)) and str(value) == wanted
+    return is_same(value, wanted) if isinstance(value, str) else isinstance(value,
+                                                                            (int, float)) and str(value) == wanted
 
 
-def beside(value: Any, steps: list[Step]) -> str:
+def suggest_name(value: Any, steps: list[Step]) -> str:
     """What stands where the path first leads nowhere, for a person."""
     for number in range(len(steps), 0, -1):
-        held = select(value, steps[: number - 1])
+        held = select_values(value, steps[: number - 1])
         if len(held) == 1 and held[0][1] is not ABSENT:
             place, item = held[0]
             if isinstance(item, dict):

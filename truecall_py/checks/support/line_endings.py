@@ -14,7 +14,7 @@ BOMS = (("UTF-8", b"\xef\xbb\xbf"), ("UTF-16LE", b"\xff\xfe"), ("UTF-16BE", b"\x
 MARK = b"\xef\xbf\xbd"  # U+FFFD, what a reader puts in place of bytes that it could not decode
 
 
-def facts(data: bytes, whole: bool) -> dict[str, Any]:
+def read_facts(data: bytes, whole: bool) -> dict[str, Any]:
     """What is told of a content; with `whole` the content itself, one character a byte, up to LARGEST."""
     from truecall_py.core.hashing import sha256
 
@@ -22,13 +22,13 @@ def facts(data: bytes, whole: bool) -> dict[str, Any]:
     told = {
         "size": len(data), "sha256": sha256(data), "crlf": crlf, "lf": data.count(b"\n") - crlf,
         "cr": data.count(b"\r") - crlf, "doubled": data.count(b"\r\r\n"),
-        "bom": bom(data), "utf8": is_utf8(data), "ascii": data.isascii(),
+        "bom": find_bom(data), "utf8": is_utf8(data), "ascii": data.isascii(),
         "marks": data.count(MARK), "nul": data.count(0),
     }  # fmt: skip
     return {**told, "text": data.decode("latin-1")} if whole and len(data) <= LARGEST else told
 
 
-def bom(data: bytes) -> str:
+def find_bom(data: bytes) -> str:
     """The name of the byte order mark, or ""."""
     return next((name for name, mark in BOMS if data.startswith(mark)), "")
 
@@ -41,17 +41,17 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def wide(told: dict[str, Any]) -> bool:
+def find_wide_encoding(told: dict[str, Any]) -> bool:
     return str(told["bom"]).startswith("UTF-16")
 
 
-def view(told: dict[str, Any]) -> str:
+def read_view(told: dict[str, Any]) -> str:
     """A content for comparing: without its byte order mark, line ends made one, a character a byte (UTF-16: a
     code unit). Raises Unverified where it was not kept, or is no UTF-16 though it says so."""
     if "text" not in told:
         raise Unverified(f"the content has more than {LARGEST} bytes and is not compared", "probe")
     text = str(told["text"])
-    if wide(told):
+    if find_wide_encoding(told):
         try:
             text = text[2:].encode("latin-1").decode("utf-16-le" if told["bom"] == "UTF-16LE" else "utf-16-be")
         except UnicodeDecodeError:
@@ -61,7 +61,7 @@ def view(told: dict[str, Any]) -> str:
     return text.replace("\r\n", "\n")
 
 
-def readable(line: str) -> str:
+def make_readable(line: str) -> str:
     """A piece of a view for a person to read."""
     try:
         return line.encode("latin-1").decode("utf-8", "replace")
@@ -69,20 +69,20 @@ def readable(line: str) -> str:
         return line  # of UTF-16: characters already
 
 
-def style(told: dict[str, Any]) -> str:
+def find_style(told: dict[str, Any]) -> str:
     """LF, CRLF, CR, mixed, or "" where there is one line at most."""
     if told["crlf"] and told["lf"]:
         return "mixed"
     return "CRLF" if told["crlf"] else "LF" if told["lf"] else "CR" if told["cr"] else ""
 
 
-def other_endings(before: dict[str, Any], now: dict[str, Any]) -> str:
+def compare_endings(before: dict[str, Any], now: dict[str, Any]) -> str:
     """How the line ends changed, or "". Raises Unverified where that cannot be told."""
-    if wide(before) or wide(now):
+    if find_wide_encoding(before) or find_wide_encoding(now):
         raise Unverified("line ends of UTF-16 are not looked at", "probe")
     if now["doubled"] > before["doubled"]:
         return f"ends {now['doubled'] - before['doubled']} lines with CR CR LF: each line end was written twice"
-    was, is_ = style(before), style(now)
+    was, is_ = find_style(before), find_style(now)
     alone = [told["cr"] if told["crlf"] or told["lf"] else 0 for told in (before, now)]
     if alone[0] != alone[1] and "CR" not in (was, is_):
         raise Unverified(f"{alone[1]} carriage returns stand alone in it, and {alone[0]} did before", "probe")
@@ -98,7 +98,7 @@ def other_endings(before: dict[str, Any], now: dict[str, Any]) -> str:
     return f"ends its lines with {is_}, where all ended with {was}"
 
 
-def other_encoding(before: dict[str, Any], now: dict[str, Any], sent: str | None, rest: list[str] | None) -> str:
+def compare_encoding(before: dict[str, Any], now: dict[str, Any], sent: str | None, rest: list[str] | None) -> str:
     """How the encoding changed, or "". `sent` is all the text that the call sent (None: not known), `rest` the
     stretches of the content before that no edit touched. Raises Unverified where it cannot be told."""
     if not before["size"] or not now["size"]:
@@ -106,13 +106,13 @@ def other_encoding(before: dict[str, Any], now: dict[str, Any], sent: str | None
     if before["bom"] != now["bom"]:
         lost = f"lost its byte order mark ({before['bom']})"
         return f"begins with a byte order mark ({now['bom']}), and did not before" if now["bom"] else lost
-    if wide(before):
-        view(now)
+    if find_wide_encoding(before):
+        read_view(now)
         return ""
     if bool(before["nul"]) is not bool(now["nul"]):
         raise Unverified("it holds NUL bytes now and did not, or did; it may be UTF-16 without a mark", "probe")
     if before["utf8"]:
-        return other_utf8(before, now, sent)
+        return compare_utf8(before, now, sent)
     new = now["marks"] - before["marks"]
     if new > 0:
         return f"holds {new} U+FFFD ({MARK.hex(' ')}) that it did not hold before: bytes that are not UTF-8 were lost"
@@ -123,8 +123,8 @@ def other_encoding(before: dict[str, Any], now: dict[str, Any], sent: str | None
     if "text" not in before or "text" not in now:
         raise Unverified(f"the file is larger than {LARGEST} bytes and not UTF-8, and is not compared", "probe")
     stretches = [before["text"]] if rest is None else rest
-    found, at = high(now["text"]), 0
-    for stretch in map(high, stretches):
+    found, at = list_high_bytes(now["text"]), 0
+    for stretch in map(list_high_bytes, stretches):
         place = found.find(stretch, at)
         if place < 0:
             if rest is None:
@@ -134,7 +134,7 @@ def other_encoding(before: dict[str, Any], now: dict[str, Any], sent: str | None
     return ""
 
 
-def other_utf8(before: dict[str, Any], now: dict[str, Any], sent: str | None) -> str:
+def compare_utf8(before: dict[str, Any], now: dict[str, Any], sent: str | None) -> str:
     if not now["utf8"]:
         if before["ascii"]:
             raise Unverified("it was plain ASCII, which every encoding begins with, and is not UTF-8 now", "probe")
@@ -147,5 +147,5 @@ def other_utf8(before: dict[str, Any], now: dict[str, Any], sent: str | None) ->
     return ""
 
 
-def high(text: str) -> str:
+def list_high_bytes(text: str) -> str:
     return "".join(character for character in text if character >= "\x80")

@@ -11,17 +11,17 @@ IMPORTS = (b"import ", b"from ", b"use ", b"using ", b"#include ", b"require ")
 LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + bytes(range(0x80, 0x100))
 
 
-def lines_of(data: bytes) -> bytes:
+def split_lines(data: bytes) -> bytes:
     """Line ends made one: clients show LF for files that hold CRLF. A byte order mark does not count."""
     return data.replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf")
 
 
-def same_letters(left: bytes, right: bytes) -> bool:
+def has_same_letters(left: bytes, right: bytes) -> bool:
     """Whether a formatter that moves, spaces and quotes could turn one text into the other."""
     return all(left.count(letter) == right.count(letter) for letter in (bytes((code,)) for code in LETTERS))
 
 
-def only_imports(sent: bytes, held: bytes) -> bool:
+def is_import_only(sent: bytes, held: bytes) -> bool:
     """Whether all that is missing are whole lines that import something: a formatter removes unused ones."""
     kept: dict[bytes, int] = {}
     for line in held.split(b"\n"):
@@ -35,21 +35,21 @@ def only_imports(sent: bytes, held: bytes) -> bool:
     return all(line.startswith(IMPORTS) or not any(letter in LETTERS for letter in line) for line in missing)
 
 
-def loss(sent: str, before: str | None, held: bytes) -> str:
+def explain_loss(sent: str, before: str | None, held: bytes) -> str:
     """How the content `held` shows that `sent` was lost, or ""."""
-    wanted, found = lines_of(sent.encode("utf-8", "surrogatepass")), lines_of(held)
+    wanted, found = split_lines(sent.encode("utf-8", "surrogatepass")), split_lines(held)
     # What a formatter may do is none: other spacing, quotes and punctuation, no unused imports.
-    if found.strip() == wanted.strip() or same_letters(found, wanted) or only_imports(wanted, found):
+    if found.strip() == wanted.strip() or has_same_letters(found, wanted) or is_import_only(wanted, found):
         return ""
     if not found.strip():
         return "is empty" if not held else "holds nothing but white space"
-    if before is not None and found == lines_of(before.encode("utf-8", "surrogatepass")):
+    if before is not None and found == split_lines(before.encode("utf-8", "surrogatepass")):
         return "is as it was before the call"
     if wanted.startswith(found.rstrip()):
         return f"ends after {len(held)} of {len(wanted)} bytes, in the middle of what was sent"
     return ""
 
 
-def before(path: str, call: ToolCall) -> str | None:
+def find_content_before(path: str, call: ToolCall) -> str | None:
     """What the call itself says was at `path` before it."""
     return next((file.before for file in call.files if file.path == path), None)

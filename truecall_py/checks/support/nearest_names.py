@@ -20,68 +20,68 @@ MOST, SECONDS = 20_000, 0.3  # entries and time of the search for the same name 
 PASSED = frozenset(("node_modules", "__pycache__", "venv", "target", "dist", "build"))
 
 
-def pairs(name: str) -> set[str]:
+def letter_pairs(name: str) -> set[str]:
     low = f" {name.lower()} "
     return {low[index : index + 2] for index in range(len(low) - 1)}
 
 
-def likeness(left: str, right: str) -> float:
+def score_likeness(left: str, right: str) -> float:
     """From 0 to 1: how many neighbouring letters two names share (Dice's coefficient)."""
-    ours, theirs = pairs(left), pairs(right)
+    ours, theirs = letter_pairs(left), letter_pairs(right)
     return 2 * len(ours & theirs) / (len(ours) + len(theirs))
 
 
-def nearest(path: str, world: World, far: bool = False) -> tuple[str, ...]:
+def find_nearest(path: str, world: World, far: bool = False) -> tuple[str, ...]:
     """Up to LIMIT existing paths that are most like the one that is missing: in its folder, or below the folders
     whose names are most like those that are missing. With `far` also where the same name stands elsewhere in the
     project."""
     folder, name = os.path.split(path.rstrip("/"))
-    found = alike(folder, name, world)
-    if not found and not there(folder or "/", world):
-        found = misspelt(path, world)
+    found = is_alike(folder, name, world)
+    if not found and not list_present(folder or "/", world):
+        found = find_misspelt(path, world)
     if far:  # the very name in another folder is likelier than another name in this one
-        sure = [each for each in found if stem(each) == stem(name)]
-        found = list(dict.fromkeys([*sure, *elsewhere(name, world), *found]))
+        sure = [each for each in found if find_stem(each) == find_stem(name)]
+        found = list(dict.fromkeys([*sure, *find_elsewhere(name, world), *found]))
     return tuple(found[:LIMIT])
 
 
-def stem(path: str) -> str:
+def find_stem(path: str) -> str:
     """A file's name without its ending, in lower case."""
     return os.path.splitext(os.path.basename(path))[0].lower()
 
 
-def alike(folder: str, name: str, world: World) -> list[str]:
+def is_alike(folder: str, name: str, world: World) -> list[str]:
     """The entries of a folder whose names are like one, the likest first."""
-    ranked = sorted(((likeness(name, other), other) for other in world.names(folder)[:LONGEST]), reverse=True)
+    ranked = sorted(((score_likeness(name, other), other) for other in world.names(folder)[:LONGEST]), reverse=True)
     return [os.path.join(folder, other) for score, other in ranked[:LIMIT] if score >= ALIKE]
 
 
-def misspelt(path: str, world: World) -> list[str]:
+def find_misspelt(path: str, world: World) -> list[str]:
     """The same path below folders whose names are like those that are not there."""
     missing: list[str] = []
     folder = path.rstrip("/")
-    while not there(folder or "/", world) and folder.strip("/"):
+    while not list_present(folder or "/", world) and folder.strip("/"):
         folder, name = os.path.split(folder)
         missing.insert(0, name)
     if len(missing) > DEEP or not missing:
         return []
     here = [folder or "/"]
     for name in missing[:-1]:
-        here = [other for each in here for other in steps(each, name, world)][:LIMIT]
+        here = [other for each in here for other in list_steps(each, name, world)][:LIMIT]
     exact = [os.path.join(each, missing[-1]) for each in here]
-    found = [each for each in exact if there(each, world)]
-    return found or [other for each in here for other in alike(each, missing[-1], world)][:LIMIT]
+    found = [each for each in exact if list_present(each, world)]
+    return found or [other for each in here for other in is_alike(each, missing[-1], world)][:LIMIT]
 
 
-def steps(folder: str, name: str, world: World) -> list[str]:
+def list_steps(folder: str, name: str, world: World) -> list[str]:
     """The folder of that name, or those whose names are like it."""
     exact = os.path.join(folder, name)
-    if there(exact, world):
+    if list_present(exact, world):
         return [exact]
-    return [each for each in alike(folder, name, world) if is_folder(each, world)]
+    return [each for each in is_alike(folder, name, world) if is_folder(each, world)]
 
 
-def there(path: str, world: World) -> bool:
+def list_present(path: str, world: World) -> bool:
     """Whether something stands at a path; what cannot be looked at is nothing to offer."""
     try:
         return world.stat(path) is not None
@@ -98,7 +98,7 @@ def is_folder(path: str, world: World) -> bool:
     return found is not None and modes.S_ISDIR(found.st_mode)
 
 
-def elsewhere(name: str, world: World) -> list[str]:
+def find_elsewhere(name: str, world: World) -> list[str]:
     """Where in the project a file of that name stands, up to case and ending; what is hidden or made is passed over,
     and so is a project that is too large to be searched."""
     root = world.project or world.session or ""
@@ -116,6 +116,6 @@ def elsewhere(name: str, world: World) -> list[str]:
                 exact.append(path)
             if "." not in other and other not in PASSED and is_folder(path, world):
                 pending.append(path)
-            elif len(similar) < LIMIT and other != name and stem(other) == stem(name):
+            elif len(similar) < LIMIT and other != name and find_stem(other) == find_stem(name):
                 similar.append(path)
     return [*exact, *similar][:LIMIT]

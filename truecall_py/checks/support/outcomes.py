@@ -14,7 +14,7 @@ def verified(expected: str, found: str, effect: str = "") -> Outcome:
     return Outcome("", VERIFIED, expected, found, effect=effect)
 
 
-def since(earlier: Any, now: Any) -> str:
+def compare_effect(earlier: Any, now: Any) -> str:
     """The effect that two readings of the same fact show, the first one from before the call (ABSENT: there
     is none)."""
     return "" if earlier is ABSENT else OLD if earlier == now else NEW

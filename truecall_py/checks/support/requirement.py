@@ -13,10 +13,10 @@ NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 DIGITS = frozenset("0123456789")
 
 
-def of_pip(text: str) -> tuple[str, str, bool]:
+def parse_pip(text: str) -> tuple[str, str, bool]:
     """(name, what is asked of the version or "", whether it holds only under a condition). Raises Unverified."""
     text, semicolon, _ = text.strip().partition(";")
-    name = leading(text)
+    name = leading_numbers(text)
     rest = text[len(name) :].strip()
     if rest.startswith("["):
         rest = rest.partition("]")[2].strip()
@@ -28,7 +28,7 @@ def of_pip(text: str) -> tuple[str, str, bool]:
     return name, "" if rest.startswith("@") else rest.strip("()").strip(), bool(semicolon)
 
 
-def of_npm(text: str) -> tuple[str, str, bool]:
+def parse_npm(text: str) -> tuple[str, str, bool]:
     """The same for npm: a version, a range, a tag, an address."""
     text = text.strip()
     scope, slash, rest = text.partition("/") if text.startswith("@") else ("", "", text)
@@ -48,19 +48,19 @@ def allows_pip(version: str, wanted: str) -> bool:
         sign = part.strip()[: len(part.strip()) - len(part.strip().lstrip("=<>!~"))]
         asked = part.strip()[len(sign) :].strip()
         if sign == "==":
-            held = meets(version, asked)
+            held = meets_specifier(version, asked)
         elif sign == "!=":
-            held = not meets(version, asked)
+            held = not meets_specifier(version, asked)
         else:
-            have, least = release(version.partition("+")[0]), release(asked)
+            have, least = parse_release(version.partition("+")[0]), parse_release(asked)
             if have is None or least is None or sign not in ("<", "<=", ">", ">=", "~="):
-                raise untold(version, wanted)
-            order = compare(have, least)
+                raise raise_unknown(version, wanted)
+            order = compare_versions(have, least)
             held = order in {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1), "~=": (0, 1)}[sign]
             if held and sign == "~=":
                 if len(least) < 2:
-                    raise untold(version, wanted)
-                held = padded(have, len(least) - 1)[: len(least) - 1] == least[:-1]
+                    raise raise_unknown(version, wanted)
+                held = pad(have, len(least) - 1)[: len(least) - 1] == least[:-1]
         if not held:
             return False
     return True
@@ -76,40 +76,40 @@ def allows_npm(version: str, wanted: str) -> bool:
     parts = asked.split(".")
     while len(parts) > 1 and parts[-1] in ("x", "X", "*"):
         parts.pop()
-    have, least = release(version.partition("+")[0]), release(".".join(parts).partition("+")[0])
+    have, least = parse_release(version.partition("+")[0]), parse_release(".".join(parts).partition("+")[0])
     if least is None or len(least) > 3 or sign not in ("", "=", "^", "~", ">="):
         exact = sign in ("", "=") and asked.count(".") >= 2 and asked[0] in DIGITS and " " not in asked
         if exact and have is not None and "-" in asked:
             return False  # a full version, other than the one that is there
-        raise untold(version, wanted)
+        raise raise_unknown(version, wanted)
     if have is None:
         if sign in ("", "=") and len(least) == 3:
             return False
-        raise untold(version, wanted)
-    if compare(have, least) < 0:
+        raise raise_unknown(version, wanted)
+    if compare_versions(have, least) < 0:
         return False
     if sign == ">=":
         return True
-    fixed = len(least) if sign in ("", "=") else min(2, len(least)) if sign == "~" else caret(least)
-    return padded(have, 3)[:fixed] == least[:fixed]
+    fixed = len(least) if sign in ("", "=") else min(2, len(least)) if sign == "~" else caret_range(least)
+    return pad(have, 3)[:fixed] == least[:fixed]
 
 
-def caret(numbers: list[int]) -> int:
+def caret_range(numbers: list[int]) -> int:
     """How many numbers of a version `^` keeps as they are: up to the first that is not 0."""
     return next((at + 1 for at, number in enumerate(numbers) if number), len(numbers))
 
 
-def untold(version: str, wanted: str) -> Unverified:
+def raise_unknown(version: str, wanted: str) -> Unverified:
     return Unverified(f"whether {version} is one of {wanted[:80]} cannot be told by their spelling", "probe")
 
 
-def compare(left: list[int], right: list[int]) -> int:
+def compare_versions(left: list[int], right: list[int]) -> int:
     size = max(len(left), len(right))
-    first, second = padded(left, size), padded(right, size)
+    first, second = pad(left, size), pad(right, size)
     return (first > second) - (first < second)
 
 
-def leading(text: str) -> str:
+def leading_numbers(text: str) -> str:
     """The part of a text that can be a name."""
     end = 0
     while end < len(text) and text[end] in NAME:
@@ -117,27 +117,27 @@ def leading(text: str) -> str:
     return text[:end]
 
 
-def meets(version: str, wanted: str) -> bool:
+def meets_specifier(version: str, wanted: str) -> bool:
     """Whether an installed version is the one that `==` asks for. Raises Unverified where the spelling differs in a
     way that only pip can compare."""
     if wanted.endswith(".*"):
-        prefix = release(wanted[:-2])
-        found = release(version.partition("+")[0], loose=True)
-        return prefix is not None and found is not None and padded(found, len(prefix))[: len(prefix)] == prefix
+        prefix = parse_release(wanted[:-2])
+        found = parse_release(version.partition("+")[0], loose=True)
+        return prefix is not None and found is not None and pad(found, len(prefix))[: len(prefix)] == prefix
     have = version if "+" in wanted else version.partition("+")[0]
     ours, theirs = (text.strip().lower().removeprefix("v") for text in (have, wanted))
     if ours == theirs:
         return True
-    left, right = release(ours), release(theirs)
+    left, right = parse_release(ours), parse_release(theirs)
     if left is None or right is None:
-        first, second = release(ours, loose=True), release(theirs, loose=True)
-        if first is not None and second is not None and not alike(first, second):
+        first, second = parse_release(ours, loose=True), parse_release(theirs, loose=True)
+        if first is not None and second is not None and not has_same_prefix(first, second):
             return False
         raise Unverified(f"whether {version} is {wanted} cannot be told by their spelling", "probe")
-    return alike(left, right)
+    return has_same_prefix(left, right)
 
 
-def release(text: str, loose: bool = False) -> list[int] | None:
+def parse_release(text: str, loose: bool = False) -> list[int] | None:
     """The numbers of a version; with `loose` up to the first part that is more than a number, else None then."""
     found: list[int] = []
     for part in text.lower().removeprefix("v").split("."):
@@ -151,10 +151,10 @@ def release(text: str, loose: bool = False) -> list[int] | None:
     return found
 
 
-def alike(left: list[int], right: list[int]) -> bool:
+def has_same_prefix(left: list[int], right: list[int]) -> bool:
     """1.0 and 1.0.0 are the same release."""
-    return compare(left, right) == 0
+    return compare_versions(left, right) == 0
 
 
-def padded(numbers: list[int], size: int) -> list[Any]:
+def pad(numbers: list[int], size: int) -> list[Any]:
     return numbers + [0] * (size - len(numbers))

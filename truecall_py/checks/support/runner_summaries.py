@@ -33,7 +33,7 @@ WORDS = {
 }
 
 
-def results(runner: str, text: str) -> list[Results]:
+def parse_summaries(runner: str, text: str) -> list[Results]:
     """What each run in an output claims, in order; empty where no summary is found."""
     import re
 
@@ -41,7 +41,7 @@ def results(runner: str, text: str) -> list[Results]:
     return READERS[runner](lines)
 
 
-def counted(line: str) -> dict[str, int]:
+def count_words(line: str) -> dict[str, int]:
     """The numbers of `1 failed, 2 passed`, by what they are of."""
     import re
 
@@ -54,12 +54,12 @@ def counted(line: str) -> dict[str, int]:
     return found
 
 
-def summed(line: str) -> Results:
-    found = counted(line)
+def sum_results(line: str) -> Results:
+    found = count_words(line)
     return Results(sum(found.values()), found["failed"], found["skipped"])
 
 
-def doubted(found: list[Results], why: str) -> list[Results]:
+def doubt_result(found: list[Results], why: str) -> list[Results]:
     """The same runs, the last of them with a doubt where there is one."""
     if not found or not why:
         return found
@@ -67,14 +67,14 @@ def doubted(found: list[Results], why: str) -> list[Results]:
     return [*found[:-1], Results(last.collected, last.failed, last.skipped, last.names, why)]
 
 
-def unended(runner: str, line: str) -> str:
+def find_unended_run(runner: str, line: str) -> str:
     """The doubt about an output in which a run begins with this line; "" where none does."""
     import re
 
     return f"a run after it has no summary: {line.strip()[:120]}" if re.match(BEGUN[runner], line) else ""
 
 
-def pytest(lines: list[str]) -> list[Results]:
+def parse_pytest(lines: list[str]) -> list[Results]:
     """A run that broke off, before its summary or after it, leaves a doubt about the last one."""
     import re
 
@@ -86,36 +86,36 @@ def pytest(lines: list[str]) -> list[Results]:
             broken = f"pytest broke off: {line.strip()[:120]}"
         elif re.match(REFUSED, line):
             refused = f"pytest did not run again: {line.strip()[:120]}"
-        begun = unended("pytest", line) or begun
+        begun = find_unended_run("pytest", line) or begun
         if re.match(r"no tests (ran|collected)\b.*\bin [\d.]+s", plain):
             found.append(NOTHING)
             begun = ""
         elif re.match(r"\d+ [a-z]+\b.* in [\d.]+s( \([\d:., a-z]+\))?$", plain):
-            found.append(summed(plain))
+            found.append(sum_results(plain))
             refused = begun = ""
-    return doubted(found, broken or refused or begun)
+    return doubt_result(found, broken or refused or begun)
 
 
-def unittest(lines: list[str]) -> list[Results]:
+def parse_unittest(lines: list[str]) -> list[Results]:
     import re
 
     found: list[Results] = []
     collected = None
     begun = ""
     for line in lines:
-        begun = unended("unittest", line) or begun
+        begun = find_unended_run("unittest", line) or begun
         ran = re.match(r"Ran (\d{1,9}) tests? in ", line)
         if ran:
             collected = int(ran.group(1))
         ended = re.match(r"(OK|FAILED|NO TESTS RAN)( \((.*)\))?$", line.strip())
         if ended and collected is not None:
-            found.append(of_unittest(collected, ended))
+            found.append(parse_unittest_line(collected, ended))
             collected = None
             begun = ""
-    return doubted(found, begun)
+    return doubt_result(found, begun)
 
 
-def of_unittest(collected: int, ended: Match[str]) -> Results:
+def parse_unittest_line(collected: int, ended: Match[str]) -> Results:
     import re
 
     numbers = {name: int(number) for name, number in re.findall(r"([a-z ]+)=(\d{1,9})", ended.group(3) or "")}
@@ -125,7 +125,7 @@ def of_unittest(collected: int, ended: Match[str]) -> Results:
     return Results(max(collected, failed), failed, numbers.get("skipped", 0))
 
 
-def javascript(lines: list[str]) -> list[Results]:
+def parse_javascript(lines: list[str]) -> list[Results]:
     """jest (`Tests:  1 failed, 2 passed, 3 total`) and vitest (`Tests  1 failed | 2 passed (3)`), which says below it
     what went wrong outside of a test (`Errors  1 error`)."""
     import re
@@ -135,42 +135,42 @@ def javascript(lines: list[str]) -> list[Results]:
     doubt = partly = ""
     for line in lines:
         plain = line.strip()
-        doubt = unended("javascript", line) or doubt
+        doubt = find_unended_run("javascript", line) or doubt
         if re.match(r"No tests? (files )?found", plain):
             found.append(NOTHING)
             doubt = ""
         elif re.match(r"(Test Suites:|Test Files) ", plain):
-            files = counted(plain)
+            files = count_words(plain)
             broken = files["failed"]  # a file that cannot be loaded has no failing test
             meant = re.search(r" of (\d{1,9}) total$", plain)  # of all files, the skipped ones included
             partly = f"it broke off: {plain[:80]}" if meant and sum(files.values()) < int(meant.group(1)) else ""
         elif re.match(r"Tests:? +(\d|no tests)", plain):
-            run = summed(plain.partition("(")[0])
+            run = sum_results(plain.partition("(")[0])
             failed = max(run.failed, broken)
             found.append(Results(max(run.collected, failed), failed, run.skipped))
             broken = 0
             doubt, partly = partly, ""
         elif re.match(r"(Type )?Errors +[1-9]\d* errors?$", plain):
             doubt = f"and it says {' '.join(plain.split())} outside of the tests"
-    return doubted(found, doubt)
+    return doubt_result(found, doubt)
 
 
-def cargo(lines: list[str]) -> list[Results]:
+def parse_cargo(lines: list[str]) -> list[Results]:
     """One for all: a run prints a line for every crate, and most of those hold no test."""
     import re
 
-    runs = [summed(line) for line in lines if re.match(r"test result: (ok|FAILED)\. \d", line.strip())]
+    runs = [sum_results(line) for line in lines if re.match(r"test result: (ok|FAILED)\. \d", line.strip())]
     error = r"error(\[E\d+\])?: (could not compile|test failed|\d+ targets? failed)"
     broken = any(re.match(error, line) for line in lines)
     if not runs and not broken:
         return []
     failed = max(sum(run.failed for run in runs), int(broken))
-    begun = [why for why in (unended("cargo", line.strip()) for line in lines) if why]
+    begun = [why for why in (find_unended_run("cargo", line.strip()) for line in lines) if why]
     found = [Results(max(sum(run.collected for run in runs), failed), failed, sum(run.skipped for run in runs))]
-    return doubted(found, begun[-1] if len(begun) > len(runs) else "")
+    return doubt_result(found, begun[-1] if len(begun) > len(runs) else "")
 
 
-def go(lines: list[str]) -> list[Results]:
+def parse_go(lines: list[str]) -> list[Results]:
     """One for all. Without -v only packages are counted, not tests."""
     import re
 
@@ -186,10 +186,11 @@ def go(lines: list[str]) -> list[Results]:
     begun = "no line tells of a test that passed" if some else ""
     for line in lines:
         ended = not some and re.match(r"\s*--- FAIL|(?:ok|FAIL|PASS|\?)\s|(?:FAIL|PASS)$", line)
-        begun = "" if ended else unended("go", line) or begun
-    return doubted([Results(failed + passed + skipped, failed, skipped)], begun)
+        begun = "" if ended else find_unended_run("go", line) or begun
+    return doubt_result([Results(failed + passed + skipped, failed, skipped)], begun)
 
 
 READERS = {
-    "pytest": pytest, "unittest": unittest, "jest": javascript, "vitest": javascript, "go": go, "cargo": cargo,
+    "pytest": parse_pytest, "unittest": parse_unittest, "jest": parse_javascript, "vitest": parse_javascript,
+    "go": parse_go, "cargo": parse_cargo,
 }  # fmt: skip

@@ -4,8 +4,8 @@ whole schema."""
 
 from __future__ import annotations
 
-from truecall_py.checks.support.nearest_names import likeness
-from truecall_py.contracts.matchers import shown
+from truecall_py.checks.support.nearest_names import score_likeness
+from truecall_py.contracts.matchers import quote_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,55 +16,55 @@ MOST = 6  # fields of which the schema is quoted
 LONGEST = 160  # letters of one quoted value or rule
 
 
-def wrong(errors: Sequence[dict[str, Any]], count: int) -> str:
+def describe_errors(errors: Sequence[dict[str, Any]], count: int) -> str:
     """The `count` errors of `worker.schemas` as one phrase."""
     told: list[str] = []
     rules: dict[str, Any] = {}
     spelt: dict[str, str] = {}  # a missing field and what was taken for it
     for error in errors:
-        told += phrases(error, rules, spelt)
+        told += list_phrases(error, rules, spelt)
     told = [each for each in dict.fromkeys(told) if not any(each == f"`{name}` is missing" for name in spelt)]
     more = f"; and {count - len(errors)} more" if count > len(errors) else ""
-    excerpt = "; ".join(f"{name}: {shown(rule, LONGEST)}" for name, rule in list(rules.items())[:MOST])
+    excerpt = "; ".join(f"{name}: {quote_value(rule, LONGEST)}" for name, rule in list(rules.items())[:MOST])
     return "; ".join(told) + more + (f"; by the schema: {excerpt}" if excerpt else "")
 
 
-def phrases(error: dict[str, Any], rules: dict[str, Any], spelt: dict[str, str]) -> list[str]:
+def list_phrases(error: dict[str, Any], rules: dict[str, Any], spelt: dict[str, str]) -> list[str]:
     """What one error says; what the schema says of the fields that it is about is added to `rules`."""
     place = error["path"].removeprefix("$").removeprefix(".")
     known: dict[str, Any] = error.get("properties") or {}
     if error["keyword"] == "required":
         for name in error["names"]:
             if name in known:
-                rules[dotted(place, name)] = known[name]
-        return [f"`{dotted(place, name)}` is missing" for name in error["names"]]
+                rules[dot_path(place, name)] = known[name]
+        return [f"`{dot_path(place, name)}` is missing" for name in error["names"]]
     if error["keyword"] in ("additionalProperties", "unevaluatedProperties") and error["names"]:
         found = []
         for name in error["names"]:
-            meant = nearest(name, [each for each in known if each not in error["given"]])
-            sent = shown(error["values"].get(name), LONGEST)
+            meant = find_nearest(name, [each for each in known if each not in error["given"]])
+            sent = quote_value(error["values"].get(name), LONGEST)
             if meant:
-                rules[dotted(place, meant)] = known[meant]
-                spelt[dotted(place, meant)] = name
-                found.append(f"`{dotted(place, name)}` is no field: did you mean `{meant}`? (sent: {sent})")
+                rules[dot_path(place, meant)] = known[meant]
+                spelt[dot_path(place, meant)] = name
+                found.append(f"`{dot_path(place, name)}` is no field: did you mean `{meant}`? (sent: {sent})")
             else:
                 fields = f"; the fields are {', '.join(list(known)[:12])}" if known else ""
-                found.append(f"`{dotted(place, name)}` is a field too many (sent: {sent}){fields}")
+                found.append(f"`{dot_path(place, name)}` is a field too many (sent: {sent}){fields}")
         return found
     if error.get("rule") is not None:
         rules[place or "all of it"] = error["rule"]
-    return [f"`{place or 'the arguments'}` is not as it must be (sent: {shown(error['value'], LONGEST)})"]
+    return [f"`{place or 'the arguments'}` is not as it must be (sent: {quote_value(error['value'], LONGEST)})"]
 
 
-def dotted(place: str, name: str) -> str:
+def dot_path(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
+def find_nearest(name: str, known: Sequence[str]) -> str:
     """The field that was most likely meant; "" where none is near."""
     plain = name.replace("_", "").replace("-", "").lower()
     for other in known:
         if other.replace("_", "").replace("-", "").lower() == plain:
             return other
-    ranked = sorted(((likeness(name, other), other) for other in known), reverse=True)
+    ranked = sorted(((score_likeness(name, other), other) for other in known), reverse=True)
     return ranked[0][1] if ranked and ranked[0][0] >= 0.5 else ""

@@ -44,7 +44,7 @@ class Installed:
     trouble: str = ""
 
 
-def normal(name: str) -> str:
+def normalise(name: str) -> str:
     """A name as PEP 503 compares it."""
     found = "".join("-" if character in "-_." else character for character in name.strip().lower())
     while "--" in found:
@@ -52,7 +52,7 @@ def normal(name: str) -> str:
     return found
 
 
-def environment(path: str, named: bool, world: World) -> Environment:
+def find_environment(path: str, named: bool, world: World) -> Environment:
     """The environment of a virtual environment's folder or of an interpreter, at an absolute path. `named`: the
     contract itself names it, so that its interpreter may be asked. Raises Unverified."""
     found = world.stat(path)
@@ -63,23 +63,23 @@ def environment(path: str, named: bool, world: World) -> Environment:
     folder = path if is_folder else os.path.dirname(os.path.dirname(path))
     alone = any(world.stat(os.path.join(folder, name)) for name in ("pyvenv.cfg", "conda-meta"))
     if alone or (is_folder and named):
-        return by_layout(folder, world) or none_there(folder)
+        return find_by_layout(folder, world) or is_missing(folder)
     if not named:
         why = f"{path} belongs to no virtual environment; where it keeps its packages is only asked of a Python that"
         raise Unverified(f"{why} the contract names (python:)", "contract")
-    return by_asking(path, world)
+    return ask_interpreter(path, world)
 
 
-def none_there(folder: str) -> Environment:
+def is_missing(folder: str) -> Environment:
     raise Unverified(f"{folder} has no lib/python*/site-packages, so it is no Python environment", "world")
 
 
-def by_layout(folder: str, world: World) -> Environment | None:
+def find_by_layout(folder: str, world: World) -> Environment | None:
     """The environment below a folder, as its files tell; None where there is none."""
     settings = {}
     place = os.path.join(folder, "pyvenv.cfg")
     if world.stat(place):
-        for line in read(place, world).split("\n"):
+        for line in read_text(place, world).split("\n"):
             key, _, value = line.partition("=")
             settings[key.strip().lower()] = value.strip()
     version = ".".join((settings.get("version") or settings.get("version_info") or "").split(".")[:2])
@@ -90,7 +90,7 @@ def by_layout(folder: str, world: World) -> Environment | None:
             if name.startswith(("python", "pypy")) and world.stat(packages):
                 found.append((name, os.path.realpath(packages)))
     # What an older Python left behind in the same folder is not seen by the one that is there now.
-    right = [path for name, path in found if version in ("", number(name))]
+    right = [path for name, path in found if version in ("", parse_number(name))]
     folders = tuple(dict.fromkeys(right))
     kinds = {os.path.basename(os.path.dirname(path)) for path in folders}  # lib and lib64 may both be in use
     if (found and not folders) or len(kinds) > 1:
@@ -99,12 +99,12 @@ def by_layout(folder: str, world: World) -> Environment | None:
     return Environment(folder, folders, system) if folders else None
 
 
-def number(name: str) -> str:
+def parse_number(name: str) -> str:
     """The version in a folder's name: 3.13 of python3.13 and of its kind without a lock, python3.13t."""
     return name.removeprefix("python").removeprefix("pypy").removesuffix("t")
 
 
-def by_asking(path: str, world: World) -> Environment:
+def ask_interpreter(path: str, world: World) -> Environment:
     """The environment of an interpreter, as it tells itself, started without any package."""
     from truecall_py.core.fast_json import Refused, loads
 
@@ -121,23 +121,23 @@ def by_asking(path: str, world: World) -> Environment:
     return Environment(path, tuple(folders))
 
 
-def look(name: str, where: Environment, world: World) -> list[Installed]:
+def find_distributions(name: str, where: Environment, world: World) -> list[Installed]:
     """Everything that is installed under a name, the usable first; mostly one or nothing. Raises Unverified."""
-    wanted = normal(name)
+    wanted = normalise(name)
     found = []
     for folder in where.folders:
-        for entry in entries(folder, world):
+        for entry in list_entries(folder, world):
             stem, _, suffix = entry.rpartition(".")
-            if suffix not in ("dist-info", "egg-info", "egg-link") or not normal(stem).startswith(wanted):
+            if suffix not in ("dist-info", "egg-info", "egg-link") or not normalise(stem).startswith(wanted):
                 continue
             world.remaining()
-            one = installed(os.path.join(folder, entry), suffix, folder, world)
-            if one is not None and normal(one.name) == wanted:
+            one = read_distribution(os.path.join(folder, entry), suffix, folder, world)
+            if one is not None and normalise(one.name) == wanted:
                 found.append(one)
     return sorted(found, key=lambda one: bool(one.trouble))
 
 
-def entries(folder: str, world: World) -> list[str]:
+def list_entries(folder: str, world: World) -> list[str]:
     """The entries of a folder, none where there is no such folder. Raises Unverified where they cannot be read."""
     if world.stat(folder) is None:
         return []
@@ -150,24 +150,24 @@ def entries(folder: str, world: World) -> list[str]:
     return names
 
 
-def installed(path: str, suffix: str, folder: str, world: World) -> Installed | None:
+def read_distribution(path: str, suffix: str, folder: str, world: World) -> Installed | None:
     """The package that a piece of metadata describes; None where it describes none, as what a broken removal left."""
     if suffix == "egg-link":
-        return linked(path, world)
+        return find_link(path, world)
     about = {"dist-info": "METADATA", "egg-info": "PKG-INFO"}[suffix]
     file = os.path.join(path, about) if os.path.isdir(path) else path
     found = world.stat(file)
     if found is None:
         return None
-    fields = headers(read(file, world))
+    fields = parse_headers(read_text(file, world))
     if not fields.get("name"):
         return None
     mark = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-    trouble = broken(path, folder, world) if suffix == "dist-info" else ""
+    trouble = explain_broken(path, folder, world) if suffix == "dist-info" else ""
     return Installed(fields["name"], fields.get("version", ""), path, mark, trouble)
 
 
-def headers(text: str) -> dict[str, str]:
+def parse_headers(text: str) -> dict[str, str]:
     """Name and version of a file of metadata."""
     found: dict[str, str] = {}
     for line in text.split("\n"):
@@ -179,32 +179,32 @@ def headers(text: str) -> dict[str, str]:
     return found
 
 
-def linked(path: str, world: World) -> Installed | None:
+def find_link(path: str, world: World) -> Installed | None:
     """The package of an egg-link: an older kind of editable installation."""
     found = world.stat(path)
-    place = read(path, world).split("\n")[0].strip()
+    place = read_text(path, world).split("\n")[0].strip()
     if found is None or not place:
         return None
     name = os.path.basename(path)[: -len(".egg-link")]
     mark = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     if world.stat(place) is None:
         return Installed(name, "", path, mark, f"it is installed from {place}, which is not there")
-    for entry in entries(place, world):
-        if entry.endswith(".egg-info") and normal(entry[:-9]).startswith(normal(name)):
+    for entry in list_entries(place, world):
+        if entry.endswith(".egg-info") and normalise(entry[:-9]).startswith(normalise(name)):
             file = os.path.join(place, entry, "PKG-INFO")
             if world.stat(file):
-                return Installed(name, headers(read(file, world)).get("version", ""), path, mark)
+                return Installed(name, parse_headers(read_text(file, world)).get("version", ""), path, mark)
     return Installed(name, "", path, mark)
 
 
-def broken(path: str, folder: str, world: World) -> str:
+def explain_broken(path: str, folder: str, world: World) -> str:
     """Why a package with metadata cannot be used, or ""."""
     from truecall_py.core.fast_json import Refused, loads
 
     place = os.path.join(path, "direct_url.json")
     if world.stat(place):
         try:
-            about = loads(read(place, world))
+            about = loads(read_text(place, world))
         except Refused:
             about = None
         if isinstance(about, dict) and isinstance(about.get("dir_info"), dict) and about["dir_info"].get("editable"):
@@ -218,9 +218,10 @@ def broken(path: str, folder: str, world: World) -> str:
     record_file = os.path.join(path, "RECORD")
     if not world.stat(record_file):
         return ""
-    listed = list(code(read(record_file, world), os.path.basename(path)))
+    listed = list(find_code(read_text(record_file, world), os.path.basename(path)))
     # Scripts lie outside the folder of packages: they are the package only where it brings nothing else.
-    files = [name for name in listed if not outside(name, 0)] or [name for name in listed if not outside(name, 3)]
+    files = [name for name in listed if not is_outside(name, 0)]
+    files = files or [name for name in listed if not is_outside(name, 3)]
     if listed and not files:
         raise Unverified(f"{record_file} lists files outside of the environment only", "world")
     if files and not any(world.stat(os.path.join(folder, name)) for name in files):
@@ -228,12 +229,12 @@ def broken(path: str, folder: str, world: World) -> str:
     return ""
 
 
-def outside(name: str, levels: int) -> bool:
+def is_outside(name: str, levels: int) -> bool:
     """Whether a path of RECORD leads more than so many levels above the folder of packages."""
     return os.path.normpath(name).startswith(("/", "../" * (levels + 1)))
 
 
-def code(text: str, own: str) -> Iterator[str]:
+def find_code(text: str, own: str) -> Iterator[str]:
     """Files that a package brings, beside its metadata and what is compiled from others."""
     for number, line in enumerate(text.split("\n")):
         if number > LISTED:
@@ -243,7 +244,7 @@ def code(text: str, own: str) -> Iterator[str]:
             yield name
 
 
-def read(path: str, world: World) -> str:
+def read_text(path: str, world: World) -> str:
     found = world.stat(path)
     if found is not None and found.st_size > LARGEST:
         raise Unverified(f"{path} is larger than {LARGEST >> 20} MB", "probe")

@@ -36,7 +36,7 @@ class Statement:
     text: str
 
 
-def statements(text: str) -> list[Statement]:
+def split_statements(text: str) -> list[Statement]:
     """The statements of a text. Raises Unsure."""
     if len(text) > LARGEST or "\0" in text:
         raise Unsure("it is too long")
@@ -52,7 +52,7 @@ def statements(text: str) -> list[Statement]:
         elif text.startswith("--", at):
             if text[at + 2 : at + 3] not in ("", " ", "\t", "\n", "\r", "-"):
                 raise Unsure("`--` begins a comment in some databases only")
-            at = line_end(text, at)
+            at = find_line_end(text, at)
         elif text.startswith("/*", at):
             end = text.find("*/", at + 2)
             if end < 0 or text[at + 2 : at + 3] in ("!", "+") or "/*" in text[at + 2 : end]:
@@ -60,11 +60,11 @@ def statements(text: str) -> list[Statement]:
             at = end + 2
             plain.append(" ")
         elif char in "'\"`":
-            end = quote_end(text, at)
+            end = find_quote_end(text, at)
             words.append("'")
             plain.append(text[at:end])
             at = end
-        elif char == "$" and (end := dollar_end(text, at)):
+        elif char == "$" and (end := find_dollar_end(text, at)):
             words.append("'")
             plain.append(text[at:end])
             at = end
@@ -76,7 +76,7 @@ def statements(text: str) -> list[Statement]:
             plain.append(text[at:end])
             at = end
         elif char == "[":
-            named = named if at < named else bracket(text, at)
+            named = named if at < named else find_bracket_end(text, at)
             words.append("?")
             plain.append(char)
             at += 1
@@ -94,12 +94,12 @@ def statements(text: str) -> list[Statement]:
     return [each for each in found if each.words]
 
 
-def line_end(text: str, at: int) -> int:
+def find_line_end(text: str, at: int) -> int:
     end = text.find("\n", at)
     return len(text) if end < 0 else end
 
 
-def quote_end(text: str, at: int) -> int:
+def find_quote_end(text: str, at: int) -> int:
     """Where a quoted piece ends; one whose quote is doubled goes on. Raises Unsure for a backslash before a quote,
     which only some databases read as part of the text, and for a quote that is never closed."""
     quote, here = text[at], at + 1
@@ -114,7 +114,7 @@ def quote_end(text: str, at: int) -> int:
         here = end + 2
 
 
-def bracket(text: str, at: int) -> int:
+def find_bracket_end(text: str, at: int) -> int:
     """Where the name that `[` begins (some databases quote with brackets) would end: at the end of the text where it
     does not. Raises Unsure where in it something stands that others read: a quote that it would cut, a comment, the
     end of a statement."""
@@ -127,7 +127,7 @@ def bracket(text: str, at: int) -> int:
     return end if end >= 0 else len(text)
 
 
-def dollar_end(text: str, at: int) -> int:
+def find_dollar_end(text: str, at: int) -> int:
     """Where a text in dollar quotes (`$$`, `$tag$`) ends, 0 where none begins. Raises Unsure."""
     end = text.find("$", at + 1)
     tag = text[at : end + 1] if end > 0 else ""
@@ -139,38 +139,38 @@ def dollar_end(text: str, at: int) -> int:
     return close + len(tag)
 
 
-def kinds(statement: Statement) -> set[str]:
+def list_kinds(statement: Statement) -> set[str]:
     """What a statement does, by its words: of WITH what follows it; besides, whatever is changed on the way, in a
     WITH or in parentheses; INTO where a SELECT makes a table or a file of what it finds; EXPLAIN ANALYZE does what
     it explains. Raises Unsure."""
-    return does(statement.words)
+    return find_effects(statement.words)
 
 
-def does(words: tuple[str, ...]) -> set[str]:
+def find_effects(words: tuple[str, ...]) -> set[str]:
     """The kinds of the statement that these words are, or begin."""
     first = words[0]
-    if (first in BLOCKS and first != "COPY") or bodies(words):
+    if (first in BLOCKS and first != "COPY") or list_bodies(words):
         raise Unsure("a body of statements")
     if first in EXPLAINS:
-        return explained(words)
+        return find_explained(words)
     begun = [at + 1 for at, word in enumerate(words) if word == "("]
     found = {words[at] for at in begun if words[at] in CHANGES and words[at + 1] not in NO_STATEMENT}
     for at in begun:
-        found |= {word for word in mains(words, at) if word in CHANGES} if words[at] == "WITH" else set()
+        found |= {word for word in find_mains(words, at) if word in CHANGES} if words[at] == "WITH" else set()
     if first in READS and any(
         word == "INTO" and not CHANGES_INTO.intersection(words[max(at - 3, 0) : at]) for at, word in enumerate(words)
     ):
         found.add("INTO")
     start = next((at for at, word in enumerate(words) if word != "("), 0)
-    return found | (mains(words, start) if words[start] == "WITH" else {words[start]})
+    return found | (find_mains(words, start) if words[start] == "WITH" else {words[start]})
 
 
-def explained(words: tuple[str, ...]) -> set[str]:
+def find_explained(words: tuple[str, ...]) -> set[str]:
     """What EXPLAIN does, and what it runs for it: ANALYZE alone does so in MariaDB."""
     told = words[0] if words[0] == "ANALYZE" else "EXPLAIN"
     at = 1
     if words[1:2] == ("(",):
-        at = closing(words, 1)
+        at = find_closing(words, 1)
     while at < len(words) and words[at] not in (*DML, "WITH", "(", "CREATE", "REFRESH", "EXECUTE", "DECLARE", "COPY"):
         at += 1
     head = words[:at]
@@ -178,24 +178,24 @@ def explained(words: tuple[str, ...]) -> set[str]:
     planned = all(value in (("OFF",), ("FALSE",)) for value in asked)  # also where none is there
     if at == len(words) or head[:2] == ("ANALYZE", "TABLE") or planned:
         return {told}
-    return {told, *(does(words[at:]) - set(READS))}
+    return {told, *(find_effects(words[at:]) - set(READS))}
 
 
-def mains(words: tuple[str, ...], start: int) -> set[str]:
+def find_mains(words: tuple[str, ...], start: int) -> set[str]:
     """What follows the names of the WITH at `start`. Where that cannot be told, every word that it could be. Raises
     Unsure."""
     at = start + (2 if words[start + 1 : start + 2] == ("RECURSIVE",) else 1)
     while at < len(words):
         at += 1  # the name
         if words[at : at + 1] == ("(",):
-            at = closing(words, at)
+            at = find_closing(words, at)
         if words[at : at + 1] == ("AS",):
             at += 1
             while words[at : at + 1] in (("NOT",), ("MATERIALIZED",)):
                 at += 1
             if words[at : at + 1] != ("(",):
                 break
-            at = closing(words, at)
+            at = find_closing(words, at)
         if words[at : at + 1] != ("?",):  # a comma, before the next name
             break
         at += 1
@@ -203,13 +203,13 @@ def mains(words: tuple[str, ...], start: int) -> set[str]:
         while words[at] == "(":
             at += 1
         return {words[at] if words[at] in DML else "SELECT"}  # a WITH in it is looked at for itself
-    found = {word for word in outer(words[start : closing(words, start, 1)]) if word in DML}
+    found = {word for word in outer_words(words[start : find_closing(words, start, 1)]) if word in DML}
     if not found:
         raise Unsure("a WITH without a statement")
     return found
 
 
-def closing(words: tuple[str, ...], at: int, depth: int = 0) -> int:
+def find_closing(words: tuple[str, ...], at: int, depth: int = 0) -> int:
     """The place behind the parenthesis that closes the one at `at`, or with a depth of 1 the one around it; the words
     are balanced."""
     for place in range(at, len(words)):
@@ -219,28 +219,29 @@ def closing(words: tuple[str, ...], at: int, depth: int = 0) -> int:
     return len(words)
 
 
-def sweeping(text: str) -> list[str]:
+def find_sweeping(text: str) -> list[str]:
     """The statements that certainly change or delete every row of a table, as they are written. Nothing where that is
     not certain: a transaction that is rolled back, a body of statements, a text that dialects read differently."""
     try:
-        every = statements(text)
-        begun = [each for each in every if each.words[0] in BLOCKS or bodies(each.words)]
+        every = split_statements(text)
+        begun = [each for each in every if each.words[0] in BLOCKS or list_bodies(each.words)]
         if begun:
             return []
         undone = max((at for at, each in enumerate(every) if each.words[0] in UNDOES), default=-1)
         found: list[str] = []
         fresh: set[str] = set()  # tables that the text itself makes: no row of theirs was there before
         for at, each in enumerate(every):
-            balanced(each.words)
-            fresh |= made(each.words)
-            if at > undone and any(bare(part) and table(part) not in fresh for part in parts(each.words)):
+            require_balanced(each.words)
+            fresh |= is_made(each.words)
+            bare = [part for part in split_parts(each.words) if is_bare(part)]
+            if at > undone and any(find_table(part) not in fresh for part in bare):
                 found.append(" ".join(each.text.split()))
         return found
     except Unsure:
         return []
 
 
-def bodies(words: tuple[str, ...]) -> bool:
+def list_bodies(words: tuple[str, ...]) -> bool:
     """Whether statements follow that belong to this one."""
     if words[0] in ("CREATE", "ALTER") and any(word in BODIES for word in words):
         return True
@@ -248,7 +249,7 @@ def bodies(words: tuple[str, ...]) -> bool:
     return words[0] == "BEGIN" and words[1:2] != () and words[1] not in begun
 
 
-def parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
+def split_parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     """What of a statement may sweep: itself, of a WITH what it does in the end and on the way, of EXPLAIN ANALYZE
     what it explains."""
     if words[:2] in (("EXPLAIN", "ANALYZE"), ("EXPLAIN", "ANALYSE")):
@@ -259,16 +260,16 @@ def parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
         return [words]
     if words[0] != "WITH":
         return []
-    level = outer(words)
+    level = outer_words(words)
     start = next((number for number, word in enumerate(level) if word in DML), len(level))
     main = level[start:]
-    inner = [part for part in groups(words) if part[:1] and part[0] in SWEEPS]
+    inner = [part for part in list_groups(words) if part[:1] and part[0] in SWEEPS]
     return [*([main] if main[:1] and main[0] in SWEEPS else []), *inner]
 
 
-def bare(words: tuple[str, ...]) -> bool:
+def is_bare(words: tuple[str, ...]) -> bool:
     """Whether a DELETE or UPDATE has nothing that leaves rows out."""
-    level = outer(tuple(word for at, word in enumerate(words) if at > 2 or word not in HASTE))
+    level = outer_words(tuple(word for at, word in enumerate(words) if at > 2 or word not in HASTE))
     if words[0] == "DELETE":
         whole = level[1:2] == ("FROM",) and len(level) > 2
     else:  # UPDATE table [AS alias] SET column =
@@ -278,20 +279,20 @@ def bare(words: tuple[str, ...]) -> bool:
     return whole and not any(word in BOUNDED for word in level)
 
 
-def made(words: tuple[str, ...]) -> set[str]:
+def is_made(words: tuple[str, ...]) -> set[str]:
     """The table that a CREATE certainly makes anew, by a name without quotes or schema."""
     plain = tuple(word for word in words[:5] if word not in ("TEMP", "TEMPORARY", "GLOBAL", "LOCAL", "UNLOGGED"))
     named = plain[:2] == ("CREATE", "TABLE") and plain[2:3] not in (("IF",), ("'",)) and plain[3:4] != ("?",)
     return set(plain[2:3]) if named else set()
 
 
-def table(words: tuple[str, ...]) -> str:
+def find_table(words: tuple[str, ...]) -> str:
     """The table that a DELETE or UPDATE is about, "" where it has quotes or a schema."""
     names = [word for word in words[1:5] if word not in (*HASTE, "FROM", "ONLY")]
     return names[0] if names and names[0] != "'" and names[1:2] != ["?"] else ""
 
 
-def outer(words: tuple[str, ...]) -> tuple[str, ...]:
+def outer_words(words: tuple[str, ...]) -> tuple[str, ...]:
     """The words that stand in no parentheses."""
     depth, found = 0, []
     for word in words:
@@ -301,7 +302,7 @@ def outer(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def groups(words: tuple[str, ...]) -> list[tuple[str, ...]]:
+def list_groups(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     """What stands in each pair of parentheses, with what is inside of it."""
     starts: list[int] = []
     found = []
@@ -313,7 +314,7 @@ def groups(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     return found
 
 
-def balanced(words: tuple[str, ...]) -> None:
+def require_balanced(words: tuple[str, ...]) -> None:
     """Raises Unsure where parentheses do not close, or are too many in each other."""
     depth = 0
     for word in words:

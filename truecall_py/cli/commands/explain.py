@@ -10,7 +10,7 @@ import click
 from truecall_py.cli import payload_files
 from truecall_py.clients import NAMES
 from truecall_py.contracts.facts import Facts
-from truecall_py.contracts.model import Contract, guards, guards_only
+from truecall_py.contracts.model import Contract, is_guard, is_guard_only
 from truecall_py.core.errors import Unverified
 from truecall_py.core.redaction import quoted
 from truecall_py.core.types import ABSENT, DEADLINE, ToolCall
@@ -72,9 +72,9 @@ def explain_contract(contract: Contract, call: ToolCall, named: bool) -> str:
         return f"does not apply: it is about {about}"
     world = World(call.start_cwd, contract.project, time.monotonic() + DEADLINE)
     before = call.event == "PreToolUse"
-    if before and not guards(plain):
+    if before and not is_guard(plain):
         return "does not run before a call"
-    if not before and guards_only(plain):
+    if not before and is_guard_only(plain):
         return "runs only before a call"
     try:
         applying = find_applications(contract, call, world, before, before)

@@ -56,7 +56,7 @@ def list_answer_names(
     """(place, name) of each template in `match` or `key` that names what only the answer to the call tells."""
     here: Path = (*path, "receipt", field) if field == "match" else (*path, field)
     for place, text in walk.list_texts((receipt if field == "match" else entry).get(field), here):
-        yield from ((place, name) for name in sorted(template.names(text)) if name.partition(".")[0] in ANSWERED)
+        yield from ((place, name) for name in sorted(template.list_names(text)) if name.partition(".")[0] in ANSWERED)
 
 
 def find_unknown_step(subject: Subject) -> Iterator[Problem]:

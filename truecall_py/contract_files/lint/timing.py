@@ -20,7 +20,7 @@ def find_missing_snapshot(subject: Subject) -> Iterator[Problem]:
         if site.owner != "matcher" or site.field.name not in DELTAS:
             continue
         check = None if site.path[2:3] == ("when",) else next((name for name in site.path if name in NAMES), None)
-        if check is None or not hasattr(load_check(str(check)), "before"):
+        if check is None or not hasattr(load_check(str(check)), "take_snapshot"):
             where = f"`{check}`" if check else "`when`"
             words = f"`{site.field.name}` compares with the value before the call, but {where} takes no snapshot"
             yield subject.report("TC218", site.path, words, key=True)
