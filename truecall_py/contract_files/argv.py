@@ -1,4 +1,4 @@
-"""What an argv list of a contract runs: the programs and script files it names, and the code inside it."""
+"""Finds what an argv list of a contract runs: the programs and script files it names, and the code inside it."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from typing import Any
 
 SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "ash", "fish")
-# The letters after which an interpreter takes code, and options whose value stands in the next word.
+# The options after which an interpreter takes code, and the options whose value is the next word.
 CODE_FLAGS = {
     **dict.fromkeys(SHELLS, "c"), "python": "c", "node": "ep", "bun": "ep", "ruby": "e", "perl": "eE", "php": "r",
 }  # fmt: skip
 VALUED = ("-o", "+o", "-O", "-W", "-X", "-r", "--rcfile", "--init-file", "--require", "--import")
 INTERPRETERS = (*SHELLS, "python", "node", "ruby", "perl", "php", "deno", "bun", "Rscript", "osascript")
-# The code stands in the next word or is a module; or the file is only looked at, and is no code of ours.
+# After these, the code is the next word or a module, or the file is only checked.
 NO_SCRIPT = ("-m", "-p", "-r", "--eval", "--print", "-n", "-l", "--check", "--syntax-check")
 
 
 def mark_as_file(name: str) -> str:
-    """A file's name, told from a program's: a bare program is looked up on PATH and never in the project."""
+    """Return a name as that of a file. A bare name would be a program of PATH."""
     return name if "/" in name or not name else f"./{name}"
 
 
 def list_programs(argv: list[str]) -> list[str]:
-    """argv[0], what `env` starts, and the script after an interpreter."""
+    """Return argv[0], the program that `env` starts, and the script after an interpreter."""
     at = 0
     while os.path.basename(argv[at]) == "env" and at + 1 < len(argv):
         at += 1
@@ -45,8 +45,8 @@ def list_programs(argv: list[str]) -> list[str]:
 
 
 def find_script(argv: list[Any]) -> int | None:
-    """The place of the code in an argv list that a shell or another interpreter is to run from its command
-    line; None where there is none. What starts the interpreter (env, timeout, sudo) does not matter."""
+    """Return the position of inline code in an argv list, None without any. Wrappers such as env, timeout and sudo do
+    not matter."""
     for start, word in enumerate(argv):
         flags = CODE_FLAGS.get(os.path.basename(word).rstrip("0123456789."))
         at = find_code(argv, start, flags) if flags else None
@@ -56,6 +56,7 @@ def find_script(argv: list[Any]) -> int | None:
 
 
 def find_code(argv: list[Any], start: int, flags: str) -> int | None:
+    """Return the position of inline code after an interpreter at `start`, None without any."""
     at = start + 1
     while at < len(argv) and argv[at].startswith(("-", "+")) and argv[at] != "--":
         word = argv[at]

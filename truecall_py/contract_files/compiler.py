@@ -1,5 +1,5 @@
-"""A checked contract file becomes plain data that the engine reads without looking twice: defaults filled in,
-lists where one or a list is allowed, matchers as maps, durations in seconds. Never reports anything."""
+"""Compiles a valid contract file to plain data for the engine: defaults filled in, lists where one or a list is
+allowed, matchers as maps, durations in seconds. Never reports a problem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPERATORS = {field.name: field for field in matchers.FIELDS}
 
 
 def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, Any]:
-    """The compiled form of one contract that has no error; `mode` is what counts if it names none."""
+    """Return the compiled form of a valid contract; `mode` is the default mode."""
     plain: dict[str, Any] = {"id": entry["id"], "line": line, "when": {}}
     for field in contract_fields.FIELDS:
         given = entry.get(field.name, field.default)
@@ -52,7 +52,8 @@ def compile_contract(entry: dict[str, Any], line: int, mode: str) -> dict[str, A
 
 
 def fill_alternatives(contracts: Sequence[dict[str, Any]]) -> None:
-    """Names the tools of contracts that grant the same as alternatives of one that names none itself."""
+    """Name the tools of contracts that grant the same effect as alternatives of each other, unless a contract names
+    its own."""
     for plain in contracts:
         if plain.get("grants") and not plain.get("alternatives"):
             own = plain.get("tool", ())
@@ -65,8 +66,7 @@ def fill_alternatives(contracts: Sequence[dict[str, Any]]) -> None:
 
 
 def takes_snapshot(item: dict[str, Any], plain: dict[str, Any]) -> bool:
-    """Whether a compiled check needs a look before the call: to be told at all, or to tell whether the call
-    brought it about."""
+    """Whether a compiled check needs a snapshot: for its verdict, or to know whether the call had the effect."""
     name, params = item["check"], item["params"]
     if name in model.COMBINATORS:
         return any(takes_snapshot(each, plain) for each in (params if isinstance(params, list) else [params]))
@@ -77,7 +77,7 @@ def takes_snapshot(item: dict[str, Any], plain: dict[str, Any]) -> bool:
 
 
 def list_inner_checks(item: dict[str, Any]) -> list[dict[str, Any]]:
-    """The compiled checks of a combinator; of any other check, itself."""
+    """Return the compiled checks of a combinator; of any other check, itself."""
     if item["check"] not in model.COMBINATORS:
         return [item]
     params = item["params"]
@@ -85,7 +85,7 @@ def list_inner_checks(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def mark_removal(item: dict[str, Any]) -> None:
-    """Marks the compiled checks of `post` that ask for the removal of the call's file."""
+    """Mark the compiled checks of `post` that ask for the removal of the call's file."""
     for check in list_inner_checks(item):
         asks_removal = getattr(load_check(check["check"]), "asks_removal", None)
         if asks_removal and asks_removal(check["params"]):
@@ -93,7 +93,7 @@ def mark_removal(item: dict[str, Any]) -> None:
 
 
 def fill_guard_defaults(item: dict[str, Any]) -> None:
-    """Fills in the defaults that the checks of `pre` have, because the call is not made yet."""
+    """Fill in the defaults that the checks of `pre` have, because the call is not made yet."""
     for check in list_inner_checks(item):
         module, params = load_check(check["check"]), check["params"]
         for name, value in getattr(module, "GUARD_DEFAULTS", {}).items():
@@ -103,6 +103,7 @@ def fill_guard_defaults(item: dict[str, Any]) -> None:
 
 
 def compile_value(field: Field, value: Any) -> Any:
+    """Return the compiled form of the value of a field."""
     kind = field.kind
     if kind in ("duration", "period"):
         return parse_duration(value)
@@ -119,13 +120,14 @@ def compile_value(field: Field, value: Any) -> Any:
     if kind == "matchers":
         return {name: compile_matcher(item) for name, item in value.items()}
     if kind == "count":
-        return int(value)  # 3.0 is a whole number to JSON Schema
+        return int(value)  # to JSON Schema, 3.0 is a whole number
     if kind == "counts":
         return [int(item) for item in value]
     return value
 
 
 def compile_check(item: dict[str, Any]) -> dict[str, Any]:
+    """Return the compiled form of a check or combinator."""
     ((name, params),) = item.items()
     if name == "not":
         return {"check": name, "params": compile_check(params)}
@@ -135,7 +137,7 @@ def compile_check(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def compile_params(fields: Sequence[Field], params: dict[str, Any]) -> dict[str, Any]:
-    """null is a value where it is written (`equals: null`), and no default."""
+    """Return the compiled parameters of a check. An explicit null (`equals: null`) is a value, not a default."""
     found = {}
     for field in fields:
         if field.name in params:
@@ -146,14 +148,15 @@ def compile_params(fields: Sequence[Field], params: dict[str, Any]) -> dict[str,
 
 
 def compile_matcher(value: Any) -> dict[str, Any]:
+    """Return a matcher as a map of operators."""
     if not isinstance(value, dict):
         return {"equals": value}
     return {name: compile_value(OPERATORS[name], item) for name, item in value.items()}
 
 
 def list_code_files(entry: dict[str, Any]) -> list[str]:
-    """The code that a contract names, as written, but for a leading {{project}}/: what trust pins beside the
-    contract itself where it lies in the project, and lists where not (programs on PATH)."""
+    """Return the code that a contract names, without a leading {{project}}/. `truecall trust` pins the files inside
+    the project, and lists the others, such as programs on PATH."""
     found: list[str] = []
     for check in walk.list_checks(entry):
         for field in load_check(check.name).FIELDS:
@@ -169,6 +172,6 @@ def list_code_files(entry: dict[str, Any]) -> list[str]:
 
 
 def strip_project(name: str) -> str:
-    """A name without a leading {{project}}/: what is left is a path, and relative to the contract's folder."""
+    """Return a name without a leading {{project}}/, as a path relative to the contract's folder."""
     rest = name.removeprefix("{{project}}/")
     return rest if rest == name else mark_as_file(rest)

@@ -1,5 +1,5 @@
-"""The formats of JSON Schema that are asserted, each told by the standard library. It must never refuse what the
-standard of a format takes; a format that is not in FORMATS is asserted nowhere, and `lint` says so."""
+"""Tests the formats of JSON Schema that truecall asserts, with the standard library. It accepts everything that the
+standard of a format accepts. A format outside FORMATS is not asserted, and `lint` warns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-# RFC 3339: the T and the Z may be small, and a second may be a leap second.
+# RFC 3339 allows a small t and z, and a leap second.
 TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII)
 DURATION = re.compile(
     r"P(?:\d+W|(?=\d|T\d)(?:\d+Y(?:\d+M(?:\d+D)?)?|\d+M(?:\d+D)?|\d+D)?"
@@ -25,7 +25,7 @@ SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 REFERENCE = re.compile(r"(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*")
 ATOM = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 QUOTED = re.compile(r'"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"')
-LONGEST_NAME = 253  # letters of a host name
+LONGEST_NAME = 253  # characters of a host name
 
 
 def is_date(text: str) -> bool:
@@ -34,7 +34,7 @@ def is_date(text: str) -> bool:
     try:
         datetime.date(int(text[:4]), int(text[5:7]), int(text[8:]))
     except ValueError:
-        return text[:4] == "0000" and is_date("2000" + text[4:])  # a year of RFC 3339 that Python has not
+        return text[:4] == "0000" and is_date("2000" + text[4:])  # year 0 is valid in RFC 3339, but not in Python
     return True
 
 
@@ -49,7 +49,7 @@ def is_time(text: str) -> bool:
     if second < 60:
         return True
     offset = (off_hour * 60 + off_minute) * (-1 if found[4] == "-" else 1)
-    return (hour * 60 + minute - offset) % 1440 == 1439  # a leap second is one at midnight of UTC alone
+    return (hour * 60 + minute - offset) % 1440 == 1439  # a leap second is valid only at midnight UTC
 
 
 def is_date_time(text: str) -> bool:
@@ -62,7 +62,7 @@ def is_hostname(text: str) -> bool:
 
 
 def is_email(text: str) -> bool:
-    """By RFC 5321; letters beyond ASCII (RFC 6531) are those of idn-email."""
+    """By RFC 5321. Letters beyond ASCII (RFC 6531) belong to idn-email."""
     local, at, domain = text.rpartition("@")
     if not at or not (ATOM.fullmatch(local) or QUOTED.fullmatch(local)):
         return False
@@ -92,7 +92,7 @@ def is_uuid(text: str) -> bool:
 
 
 def is_uri_reference(text: str) -> bool:
-    """By RFC 3986, as far as its letters, its fragment, and its brackets go."""
+    """By RFC 3986, as far as its characters, its fragment and its brackets go."""
     if not REFERENCE.fullmatch(text) or text.count("#") > 1:
         return False
     colon, first = text.find(":"), re.search(r"[/?#]", text)
@@ -125,6 +125,6 @@ FORMATS: dict[str, Callable[[str], bool]] = {
 
 
 def make_checker(name: str) -> Callable[[object], bool]:
-    """A format as jsonschema asks for it: what is no text has no format."""
+    """Return the test of a format as jsonschema needs it: a value that is not text passes."""
     holds = FORMATS[name]
     return lambda value: not isinstance(value, str) or holds(value)

@@ -1,5 +1,5 @@
-"""The JSON Schema of a contract file, built from the declared fields; what `truecall schema` prints and the
-loader validates with. The only place that says what a field's kind accepts. Never looks at a file."""
+"""Builds the JSON Schema of a contract file from the declared fields. `truecall schema` prints it, and the loader
+validates with it. Only this module says what a kind of field accepts. It reads no file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-# `$` alone would let a line break through in Python's re; in ECMAScript the second half says nothing new.
+# In Python's re, `$` alone also matches before a final line break. In ECMAScript the second half has no effect.
 END = r"$(?!\n)"
 TEMPLATE = r"\{\{"
 
 TEXT: Schema = {"type": "string"}
 WORD: Schema = {"type": "string", "minLength": 1}
-# A name of a key path: letters, "quoted" ones, templates; in brackets it may hold dots.
+# A name of a key path: letters, quoted text or templates; in brackets it may contain dots.
 PIECE = r'(?:"(?:[^"\\]|\\.)*"|\{\{[^{}]*\}\}|[^.\[\]"{}])+'
 BRACKET = r'\[(?:\*|(?:"(?:[^"\\]|\\.)*"|\{\{[^{}]*\}\}|[^\[\]"{}])+)\]'
 COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -41,20 +41,21 @@ MATCHER: Schema = {"if": {"type": "object"}, "then": {"$ref": "#/$defs/matcher"}
 
 
 def allow_retries(most: int) -> Schema:
-    """A number of retries, or a range of them."""
+    """Accept a number of retries, or a range."""
     one = {"type": "integer", "minimum": 0, "maximum": most}
     return {"if": {"type": "array"}, "then": {"minItems": 2, "maxItems": 2, "items": one}, "else": one}
 
 
 def allow_list(item: Schema, unique: bool = False) -> Schema:
-    """if/then/else instead of anyOf: an error inside then names the one thing that is wrong."""
+    """Accept one item or a list. Uses if/then/else instead of anyOf, so that an error names the one thing that is
+    wrong."""
     many: Schema = {"minItems": 1, "items": item}
     if unique:
         many["uniqueItems"] = True
     return {"if": {"type": "array"}, "then": many, "else": item}
 
 
-# What an example may say of its world, of a page that is served in it, and of itself.
+# The parts of an example: its sandbox, a page served there, and the example itself.
 TREE: Schema = {"type": "object", "propertyNames": {"minLength": 1}, "additionalProperties": TEXT, "x-kind": "map"}
 OCTAL: Schema = {"type": "string", "pattern": "^0?[0-7]{3,4}" + END}
 PAGE: Schema = {
@@ -208,16 +209,16 @@ ACCEPTED: dict[str, tuple[Schema, str]] = {
                  "a list of maps with title, payload and verdict"),
 }  # fmt: skip
 
-# Kinds whose values are not text: where a template may stand for one, a text that holds a template may.
+# Kinds whose values are not text: if the field takes templates, a text with a template is accepted too.
 NOT_TEXT = ("count", "number", "boolean", "list", "operand")
 
 
 def build_field(field: Field) -> Schema:
-    """What a declared field accepts."""
+    """Return the schema of a declared field."""
     kind = field.kind
     fragment = ACCEPTED[kind][0]
     if field.choices:
-        # A version is written as a number, and declared, as every choice is, as text.
+        # A version is a number in the file, but its declared choices are text.
         allowed = [int(choice) if choice.isdigit() else choice for choice in field.choices]
         fragment = {"enum": allowed}
         if kind == "choices":
@@ -231,7 +232,7 @@ def build_field(field: Field) -> Schema:
 
 
 def mark_kind(fragment: Schema, kind: str) -> Schema:
-    """`fragment` with its kind noted wherever an error can come from, for the message."""
+    """Return `fragment` with its kind noted wherever an error can come from; the message needs it."""
     if "$ref" in fragment:
         return fragment
     copy: Schema = {**fragment, "x-kind": kind}
@@ -244,6 +245,7 @@ def mark_kind(fragment: Schema, kind: str) -> Schema:
 
 
 def build_map(fields: Iterable[Field], title: str) -> Schema:
+    """Return the schema of a map with these fields."""
     fields = tuple(fields)
     schema: Schema = {
         "title": title,
@@ -259,7 +261,7 @@ def build_map(fields: Iterable[Field], title: str) -> Schema:
 
 
 def require_one(names: Iterable[str], fields: Iterable[Field]) -> Schema:
-    """At least one of the keys must be there."""
+    """Require at least one of the keys."""
     names = list(names)
     return {
         "anyOf": [{"required": [name]} for name in names],
@@ -269,6 +271,7 @@ def require_one(names: Iterable[str], fields: Iterable[Field]) -> Schema:
 
 
 def build_check(module: ModuleType) -> Schema:
+    """Return the schema of a check."""
     schema = {**build_map(module.FIELDS, module.NAME), "description": module.SUMMARY}
     if module.ASSERTS:
         schema["allOf"] = [require_one(module.ASSERTS, module.FIELDS)]
@@ -289,11 +292,12 @@ COMBINED: dict[str, tuple[Schema, str]] = {
 
 
 def list_check_names() -> list[str]:
-    """Every key that a check's map may have."""
+    """Return every key that the map of a check may have."""
     return [*checks.NAMES, *model.COMBINATORS]
 
 
 def build_any_check() -> Schema:
+    """Return the schema of a map that names one check or combinator."""
     properties: Schema = {
         name: {"$ref": f"#/$defs/{name}", "description": checks.load_check(name).SUMMARY} for name in checks.NAMES
     }
@@ -316,6 +320,7 @@ def build_any_check() -> Schema:
 
 
 def build_contract() -> Schema:
+    """Return the schema of a contract."""
     schema = build_map(contract_fields.FIELDS, "contract")
     schema["allOf"] = [
         require_one(("tool", "kind", "event"), contract_fields.FIELDS),
@@ -325,13 +330,13 @@ def build_contract() -> Schema:
 
 
 def list_sources() -> list[ModuleType]:
-    """The checks that can fetch evidence from an authority."""
+    """Return the checks that can look up a receipt."""
     modules = [checks.load_check(name) for name in checks.NAMES]
     return [each for each in modules if hasattr(each, "LOOK_UP")]
 
 
 def build_receipt() -> Schema:
-    """The definitions of a receipt, of its source, and of each look-up."""
+    """Return the definitions of a receipt, of its source, and of each look-up."""
     every = list_sources()
     return {
         "receipt": build_map(contract_fields.RECEIPT_FIELDS, "receipt"),
@@ -346,7 +351,7 @@ def build_receipt() -> Schema:
 
 
 def build_source(module: ModuleType) -> Schema:
-    """The fields with which a check fetches evidence; what it asserts has no place there."""
+    """Return the schema of the fields with which a check looks up a receipt, without those that assert something."""
     fields = [each for each in module.FIELDS if each.name in module.LOOK_UP]
     schema = build_map(fields, f"from_{module.NAME}")
     if module.NEEDED:
@@ -357,7 +362,7 @@ def build_source(module: ModuleType) -> Schema:
 
 
 def build_schema() -> Schema:
-    """The complete JSON Schema (draft 2020-12) of a contract file."""
+    """Return the complete JSON Schema (draft 2020-12) of a contract file."""
     return {
         "$schema": DIALECT,
         **build_map(contract_fields.FILE_FIELDS, "truecall contract file"),
@@ -379,5 +384,5 @@ def build_schema() -> Schema:
 
 @lru_cache(maxsize=1)
 def get_schema() -> Schema:
-    """The schema, built once. Nobody may change it."""
+    """Return the schema, built once. It must not be changed."""
     return build_schema()

@@ -1,5 +1,5 @@
-"""A contract file's bytes become compiled contracts, or the list of everything that is wrong with them. The
-door to YAML; never on the hook's path, never decides whether a file is trusted, and never half-loads one."""
+"""Turns the bytes of a contract file into compiled contracts, or into the list of its problems. Never used by the
+hook, never decides whether a file is trusted, and never loads half of a file."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class LoadedFile:
-    """A contract file without errors. `contracts` are compiled, the file's own first, then those of its
-    packs; `code_files` are (contract id, path as written) for the trust store to pin."""
+    """A contract file without errors. `contracts` are compiled: those of the file, then those of its packs.
+    `code_files` are (contract id, path as written), for the trust store to pin."""
 
     contracts: list[dict[str, Any]]
     warnings: list[Problem]
@@ -39,7 +39,7 @@ class LoadedFile:
 
 
 def load(data: bytes, path: str) -> LoadedFile:
-    """Raises ContractError with every problem of the file. `path` is for the messages only."""
+    """Return the compiled file; `path` is only for messages. Raises ContractError with every problem."""
     document, found = examine(data)
     errors = [each for each in found if each.severity == "error"]
     if errors:
@@ -61,7 +61,8 @@ def load(data: bytes, path: str) -> LoadedFile:
 
 
 def find_problems(data: bytes, path: str) -> list[Problem]:
-    """Errors and warnings in file order. Never raises; no error among them exactly where `load` accepts."""
+    """Return the errors and warnings in file order. Never raises. The list has no error exactly if `load` accepts the
+    file."""
     found = examine(data)[1]
     if not any(each.severity == "error" for each in found):
         try:
@@ -76,7 +77,7 @@ def sort_key(found: Problem) -> tuple[int, int, str, str]:
 
 
 def examine(data: bytes) -> tuple[Document, list[Problem]]:
-    """The document, and what is wrong with its text, its structure, its meaning, in file order."""
+    """Return the document, and the problems of its text, structure and meaning in file order."""
     document = parse(data)
     found = list(document.problems)
     if document.complete:
@@ -90,7 +91,7 @@ def examine(data: bytes) -> tuple[Document, list[Problem]]:
 
 
 def compile_own(document: Document, mode: str) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """The file's own contracts, compiled, and the code that they name."""
+    """Return the compiled contracts of the file itself, and the code that they name."""
     contracts: list[dict[str, Any]] = []
     pinned: list[tuple[str, str]] = []
     for path, entry in walk.list_contracts(document.data):
@@ -100,8 +101,8 @@ def compile_own(document: Document, mode: str) -> tuple[list[dict[str, Any]], li
 
 
 def load_pack(name: str, mode: str | None, user: Document, path: str) -> list[tuple[dict[str, Any], list[str]]]:
-    """The contracts of a shipped pack. `mode: observe` of the file that uses it counts for them, too; its
-    `enforce` is only the default, so that a pack that merely observes goes on doing so."""
+    """Return the compiled contracts of a pack. `mode: observe` of the using file also applies to them. Its `enforce`
+    is only a default, so a pack that observes stays so. Raises ContractError."""
     place = user.place(("use",))
     file = os.path.join(paths.contracts(), f"{name}.yaml")
     try:

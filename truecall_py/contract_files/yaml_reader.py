@@ -1,7 +1,7 @@
-"""The bytes of a contract file become plain data and a place (line, column) for every value and key.
+"""Reads the bytes of a contract file into plain data, with the place (line, column) of every value and key.
 
-A strict subset of YAML, read from PyYAML's event stream: a value that two YAML readers could take for two
-different things is refused, with the quoted form. Never builds an object, follows an alias or recurses.
+It accepts a strict subset of YAML, from the event stream of PyYAML. It refuses a value on which two YAML readers
+could disagree, and suggests the quoted form. It never builds an object, follows an alias or recurses.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LARGEST = 1_000_000  # bytes
 DEEPEST = 64
-MOST = 50_000  # values; PyYAML reads some 50 000 a second
+MOST = 50_000  # values; PyYAML reads about 50,000 a second
 
 # Line separators that only some readers break at, marks that only some editors show, and characters that
 # reorder what a person reads before trusting it.
@@ -54,8 +54,8 @@ NUMERIC = re.compile(
 
 
 class Document:
-    """What was read. `data` is None where nothing could be; `empty` are the paths of keys without a value,
-    `doubtful` the paths whose value has a problem already."""
+    """The result of reading. `data` is None if nothing could be read. `empty` are the paths of keys without a value,
+    `doubtful` the paths of values that already have a problem."""
 
     def __init__(self) -> None:
         self.data: Any = None
@@ -64,10 +64,10 @@ class Document:
         self.empty: set[Path] = set()
         self.doubtful: set[Path] = set()
         self.problems: list[Problem] = []
-        self.complete = False  # whether the text was read to its end
+        self.complete = False  # whether the whole text was read
 
     def place(self, path: Path, key: bool = False) -> Place:
-        """Where the value at `path` (or its key) stands; the nearest that is there."""
+        """Return the place of the value (or the key) at `path`, or of the nearest parent."""
         while path:
             found = (self.keys.get(path) if key else None) or self.values.get(path) or self.keys.get(path)
             if found:
@@ -81,7 +81,7 @@ class StopReading(Exception):
 
 
 def parse(data: bytes) -> Document:
-    """Never raises; what is wrong is in `problems`."""
+    """Return the Document of a file. Never raises: its `problems` say what is wrong."""
     document = Document()
     text = decode(data, document)
     if text is not None:
@@ -98,6 +98,7 @@ def parse(data: bytes) -> Document:
 
 
 def decode(data: bytes, document: Document) -> str | None:
+    """Return the text of a file with line feeds, None if it is unreadable."""
     if len(data) > LARGEST:
         words = f"the file is larger than {LARGEST // 1_000_000} MB"
         document.problems.append(make_problem("TC001", (1, 1), words))
@@ -109,7 +110,7 @@ def decode(data: bytes, document: Document) -> str | None:
         place = before.count("\n") + 1, len(before) - before.rfind("\n")
         document.problems.append(make_problem("TC002", place, f"the byte 0x{data[error.start]:02x} is not UTF-8"))
         return None
-    # PyYAML would keep a carriage return inside some scalars; no value may depend on the file's line ends.
+    # PyYAML keeps a carriage return in some scalars, but no value may depend on the line ends of the file.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     found = UNSEEN.search(text)
     if found:
@@ -122,14 +123,14 @@ def decode(data: bytes, document: Document) -> str | None:
 
 
 def quote_scalar(text: str) -> str:
-    """`text` as a quoted YAML scalar."""
+    """Return `text` as a quoted YAML scalar."""
     if '"' in text or "\\" in text:
         return "'" + text.replace("'", "''") + "'"
     return f'"{text}"'
 
 
 class Frame:
-    """A map or list that is being filled. `key` is the key whose value comes next, None before a key."""
+    """A map or list that is being filled. `key` is the key of the next value, None before a key."""
 
     __slots__ = ("into", "key", "path", "seen")
 
@@ -141,6 +142,7 @@ class Frame:
 
 
 class Builder:
+    """Builds a Document from the events of PyYAML."""
     def __init__(self, document: Document, text: str) -> None:
         self.document = document
         self.text = text
@@ -202,7 +204,7 @@ class Builder:
         self.stack.append(Frame(into, self.put(event, into, event.tag is not None)))
 
     def refuse_braces(self, event: Any) -> None:
-        """`path: {{project}}/x` is a map with a map as its key to YAML, and a template to everybody else."""
+        """Report an unquoted template: `path: {{project}}/x` is a map in a map to YAML."""
         start = event.start_mark.index
         if not isinstance(event, MappingStartEvent) or self.text[start : start + 2] != "{{":
             return
@@ -214,7 +216,7 @@ class Builder:
         raise StopReading
 
     def put(self, event: Any, value: Any, doubtful: bool = False, empty: bool = False) -> Path:
-        """Stores a value where it belongs and answers its path."""
+        """Store a value where it belongs, and return its path."""
         place = event.start_mark.line + 1, event.start_mark.column + 1
         path: Path = ()
         if not self.stack:
@@ -225,7 +227,7 @@ class Builder:
                 path = (*frame.path, len(frame.into))
                 frame.into.append(value)
             elif frame.key is None:
-                frame.key = ""  # an alias as a key, reported already
+                frame.key = ""  # an alias as a key, already reported
                 return path
             else:
                 path = (*frame.path, frame.key)
@@ -275,7 +277,7 @@ class Builder:
             self.document.doubtful.add(path)
 
     def parse_plain(self, event: Any) -> Any:
-        """The value of an unquoted scalar. A doubtful one is reported, and then taken as text."""
+        """Return the value of an unquoted scalar. An ambiguous one is reported, and returned as text."""
         text = event.value
         if text == "":
             return None
@@ -304,6 +306,7 @@ class Builder:
 
 
 def suggest_number(text: str) -> str:
+    """Return how to write a number so that all readers agree."""
     bare = text.replace("_", "").lower()
     try:
         if bare.lstrip("+-")[:2] in ("0x", "0o", "0b"):
@@ -319,11 +322,12 @@ def suggest_number(text: str) -> str:
 
 
 def suggest_quotes(name: str, sign: str) -> str:
+    """Return how to write a text that begins like an alias or anchor."""
     return f"write the value out; if {sign}{name} is text, quote it: {quote_scalar(sign + name)}"
 
 
 def explain_syntax_error(error: yaml.MarkedYAMLError, text: str) -> Problem:
-    """PyYAML's own words for what it could not read, as a place and a way out."""
+    """Return a problem for an error of PyYAML, with its place and a fix."""
     mark = error.problem_mark or error.context_mark
     place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     words = error.problem or "it cannot be read"

@@ -1,5 +1,5 @@
-"""Values as the strict YAML of contract files, for what truecall itself writes into one. What it writes is read back
-as exactly the same value; what cannot be written so is refused, never written nearly so."""
+"""Writes values as the strict YAML of contract files. Reading the result gives exactly the same value. A value that
+the format cannot express is refused."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Words that no reader of YAML takes for anything but text; durations and classes of status are among them.
+# Words that every YAML reader takes for text, such as durations and classes of status.
 PLAIN = re.compile(r"(?:-{0,2}[A-Za-z_][A-Za-z0-9_./-]*|[1-9][0-9]*(?:ms|s|m)|[1-5]xx)\Z")
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-WIDTH = 110  # columns up to which a map stands in one line
+WIDTH = 110  # columns up to which a map is written in one line
 COMMENT = 96
 
 
 def write_flow(value: Any) -> str:
-    """A value in one line. Raises ValueError for what the format cannot hold."""
+    """Return a value in one line. Raises ValueError for a value that the format cannot express."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{write_text(str(key))}: {write_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -30,13 +30,14 @@ def write_flow(value: Any) -> str:
 
 
 def write_text(value: str) -> str:
-    """A text, quoted unless every reader takes the bare word for just that text."""
+    """Return a text, quoted unless every reader takes the bare word for the same text."""
     if PLAIN.match(value) and not WORDS.match(value):
         return value
     return '"' + "".join(map(escape_character, value)) + '"'
 
 
 def escape_character(one: str) -> str:
+    """Return a character as it appears in double quotes."""
     if "\ud800" <= one <= "\udfff":
         raise ValueError("a text holds half of a surrogate pair")
     if one in ESCAPES:
@@ -47,6 +48,7 @@ def escape_character(one: str) -> str:
 
 
 def write_number(value: Any) -> str:
+    """Return a number, true, false or null. Raises ValueError for a number on which readers disagree."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     written = repr(value)
@@ -58,7 +60,7 @@ def write_number(value: Any) -> str:
 
 
 def write_block(value: Any, indent: int) -> list[str]:
-    """The lines of a map or list, each entry in one line where that is short enough."""
+    """Return the lines of a map or list, with each short entry in one line."""
     pad = " " * indent
     lines: list[str] = []
     for key, item in value.items() if isinstance(value, dict) else (("-", item) for item in value):
@@ -76,18 +78,18 @@ def write_block(value: Any, indent: int) -> list[str]:
 
 
 def write_entry(value: dict[str, Any], indent: int) -> list[str]:
-    """The lines of one entry of a list, a key a line."""
+    """Return the lines of one entry of a list, one key per line."""
     lines = write_block(value, indent + 2)
     return [" " * indent + "- " + lines[0].lstrip(), *lines[1:]]
 
 
 def write_duration(milliseconds: int) -> str:
-    """A duration of the format, in whole seconds where it is that."""
+    """Return a duration of the format, in seconds if it is a whole number of them."""
     return f"{milliseconds}ms" if milliseconds % 1000 else f"{milliseconds // 1000}s"
 
 
 def write_comment(words: str, indent: int) -> list[str]:
-    """The lines of a comment; nothing in the words can end it."""
+    """Return the lines of a comment. No character of the words can end it."""
     from textwrap import wrap
 
     clean = "".join(one if one.isprintable() and not UNSEEN.match(one) else "?" for one in words)

@@ -1,5 +1,5 @@
-"""The names a contract may use, looked up in one call. Facts that cost something are looked up only when a
-contract asks for them, and a fact the harness does not give stays absent."""
+"""Looks up the names that a contract may use in one call. A fact that costs something is looked up only if a contract
+uses it. A fact that the client does not give stays absent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOTS = (
 
 
 def value_at(value: Any, path: str) -> Any:
-    """The value at a dotted path: keys of objects, positions in lists. ABSENT where there is none."""
+    """Return the value at a dotted path: keys of objects, positions in lists. ABSENT if there is none."""
     for name in path.split("."):
         if isinstance(value, dict):
             if name not in value:
@@ -36,21 +36,22 @@ def value_at(value: Any, path: str) -> Any:
 
 
 def find_exit_code(call: ToolCall, world: World) -> int | None:
-    """The call's exit code; where its client leaves that to its transcript, from there. None where nobody says it."""
+    """Return the exit code of a call, from its transcript if the client reports it only there. None if it is
+    unknown."""
     if call.exit_code is not None or call.transcript is None:
         return call.exit_code
     return read_transcript(call, world)[0]
 
 
 def find_reported(call: ToolCall, world: World) -> str:
-    """success, failure or unknown, as types.SUCCESS and its siblings."""
+    """Return what the tool reported: SUCCESS, FAILURE or UNKNOWN of core.types."""
     if call.reported in (SUCCESS, FAILURE) or call.transcript is None:
         return call.reported
     return read_transcript(call, world)[1]
 
 
 def read_transcript(call: ToolCall, world: World) -> tuple[int | None, str]:
-    """(exit code or None, success | failure | unknown) of a call by its client's transcript."""
+    """Return (exit code or None, SUCCESS | FAILURE | UNKNOWN) of a call, from the transcript of its client."""
     from truecall_py.clients import find_part
 
     reader = find_part(call.harness, "exit_codes")
@@ -58,6 +59,7 @@ def read_transcript(call: ToolCall, world: World) -> tuple[int | None, str]:
 
 
 def to_plain(file: File) -> dict[str, Any]:
+    """Return a file of a call as plain data."""
     plain: dict[str, Any] = {"path": file.path, "action": file.action}
     if file.content is not None:
         plain["content"] = file.content
@@ -65,7 +67,7 @@ def to_plain(file: File) -> dict[str, Any]:
 
 
 class Facts:
-    """The scope of templates and of `when` for one call, one of its files and one `runs` capture."""
+    """The scope of templates and of `when`: one call, one of its files, and one `runs` capture."""
 
     def __init__(
         self, call: ToolCall, world: World, file: File | None = None, match: dict[str, str] | None = None
@@ -74,21 +76,23 @@ class Facts:
         self.world = world
         self.file = file
         self.match = match
-        self.asks = False  # a guard's: the call is not made yet
+        self.asks = False  # True in a guard: the call is not made yet
 
     def get(self, path: str) -> Any:
-        """The value of a dotted name, ABSENT where this call has none."""
+        """Return the value of a dotted name, ABSENT if this call has none. Raises Unverified for a value that is not
+        stored."""
         root, _, rest = path.partition(".")
         value = self.root(root)
         if value is None:
             return ABSENT
         value = value_at(value, rest) if rest else value
-        stored = isinstance(self.call.args, Withheld)  # a call that is judged again, from what was kept of it
+        stored = isinstance(self.call.args, Withheld)  # the call is judged again, from the ledger
         if stored and (isinstance(value, Withheld) or (root == "match" and Withheld.holds(value))):
             Withheld.refuse(path)
         return value
 
     def root(self, name: str) -> Any:
+        """Return the value of the first part of a dotted name, None if this call has none."""
         call = self.call
         if name == "text":
             return text_of(call)
@@ -114,7 +118,8 @@ class Facts:
 
 
 def to_plain_call(call: ToolCall, world: World) -> dict[str, Any]:
-    """The call for a person's own check: every name of ROOTS that this call has, plus harness and event."""
+    """Return the call as the JSON data that a custom check gets: every name of ROOTS that the call has, its client
+    and its event."""
     facts = Facts(call, world)
     plain: dict[str, Any] = {"harness": call.harness, "event": call.event}
     for name in ROOTS:

@@ -1,5 +1,5 @@
-"""How a field of the contract format is declared. The one source of the loader, `lint`, the JSON Schema
-and the docs table; never interprets a value (that is the work of `grammar` and the check itself)."""
+"""The declaration of a field of the contract format. The loader, lint, the JSON Schema and the docs read it. It never
+interprets a value: contract_files.json_schema and the checks do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The kinds a field can be of; `grammar` holds what each accepts, in words of JSON Schema.
+# The kinds of fields; contract_files.json_schema says what each accepts.
 KINDS = (
     "text", "texts", "path", "url", "pattern", "octal", "name", "duration", "count", "counts", "number", "boolean",
     "choice", "choices", "argv", "map", "matcher", "matchers", "status", "statuses", "check", "checks", "json-schema",

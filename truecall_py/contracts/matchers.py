@@ -1,4 +1,5 @@
-"""The one matcher grammar, wherever a value is compared. Never turns "cannot tell" into true or false."""
+"""Compares values with matchers, wherever a contract compares. An unverified comparison never becomes true or
+false."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ FIELDS = (
 
 
 def is_same(left: Any, right: Any) -> bool:
-    """Equality in which types count, as deep as the values go."""
+    """Whether two values are equal, types included, to any depth."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
@@ -48,6 +49,8 @@ def is_same(left: Any, right: Any) -> bool:
 
 
 def has_part(value: Any, part: Any) -> bool:
+    """Whether a text, list or map contains a part. Raises Unverified for an empty text and for a part that is not
+    text."""
     if isinstance(value, str):
         if part == "":
             raise Unverified("every text contains an empty one", "contract")
@@ -62,14 +65,17 @@ def has_part(value: Any, part: Any) -> bool:
 
 
 def measure(value: Any) -> Any:
+    """Return the length of a text, list or map, ABSENT for anything else."""
     return len(value) if isinstance(value, (str, list, dict)) else ABSENT
 
 
 def as_number(value: Any) -> float | int | None:
+    """Return the value if it is a number, else None."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def require_number(value: Any, operator: str) -> float | int:
+    """Return the operand of an operator. Raises Unverified if it is not a number."""
     found = as_number(value)
     if found is None:
         raise Unverified(f"{operator} needs a number and got {quote_value(value)}", "contract")
@@ -77,6 +83,7 @@ def require_number(value: Any, operator: str) -> float | int:
 
 
 def name_type(value: Any) -> str:
+    """Return the JSON type of a value, "absent" for ABSENT."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -90,6 +97,7 @@ def name_type(value: Any) -> str:
 
 
 def apply_operator(operator: str, wanted: Any, value: Any, world: World) -> bool:
+    """Whether a value meets one operator. Raises Unverified."""
     if operator == "exists":
         return (value is not ABSENT) is wanted
     if value is ABSENT:
@@ -125,8 +133,7 @@ def apply_operator(operator: str, wanted: Any, value: Any, world: World) -> bool
 
 
 def is_comparable(matcher: dict[str, Any], value: Any) -> bool:
-    """Whether there is a value of a type that the operators could be asked of. Where not, that they do not
-    hold says nothing about their opposite."""
+    """Whether the operators apply to the type of the value. If not, a mismatch says nothing about the opposite."""
     if value is ABSENT:
         return set(matcher) == {"exists"}
     needs = {"at_least": as_number(value) is not None, "at_most": as_number(value) is not None,
@@ -136,13 +143,13 @@ def is_comparable(matcher: dict[str, Any], value: Any) -> bool:
 
 
 def refuse_unreachable(matcher: dict[str, Any], value: Any, whole: Any, names: Sequence[str]) -> None:
-    """Raises Unverified where no value may be there (`exists: false`), and the names that should lead to it end at a
-    text, number or list: then `whole` is of another shape than the contract knows, and may hold it elsewhere."""
+    """Raise Unverified if no value may exist (`exists: false`) but a name of the path leads into a text, a number or
+    a short list. Then `whole` has an unknown shape, and the value may be elsewhere in it."""
     if value is not ABSENT or matcher.get("exists") is not False:
         return
     for at, name in enumerate(names):
         if not whole or (isinstance(whole, dict) and name not in whole):
-            return  # null, false, "" and an empty list say that there is nothing
+            return  # null, false, "" and an empty list mean that there is nothing
         if isinstance(whole, dict):
             whole = whole[name]
         elif isinstance(whole, list) and name.isascii() and name.isdigit():
@@ -155,14 +162,14 @@ def refuse_unreachable(matcher: dict[str, Any], value: Any, whole: Any, names: S
 
 
 def has_delta(matcher: Any) -> bool:
-    """Whether a matcher (or a map of matchers) compares with the value before the call."""
+    """Whether a matcher, or a map of matchers, compares with the value before the call."""
     return isinstance(matcher, dict) and any(
         name in DELTAS or (isinstance(inside, dict) and has_delta(inside)) for name, inside in matcher.items()
     )
 
 
 def has_changed(operator: str, wanted: Any, value: Any, before: tuple[Any] | None) -> bool:
-    """Whether a value changed as it should since before the call. Raises Unverified."""
+    """Whether a value changed as wanted since before the call. Raises Unverified."""
     if before is None:
         raise Unverified(f"{operator} needs the value before the call, and nothing saw that", "harness")
     (was,) = before
@@ -177,13 +184,12 @@ def has_changed(operator: str, wanted: Any, value: Any, before: tuple[Any] | Non
 def matches(
     matcher: dict[str, Any], value: Any, world: World, condition: bool = False, before: tuple[Any] | None = None
 ) -> bool:
-    """Whether `value` (ABSENT where there is none) meets every operator. `before` holds the same value as it was
-    before the call (ABSENT where there was none); None: nobody saw it. Raises Unverified.
+    """Whether `value` (ABSENT: none) meets every operator. `before` contains the value before the call (ABSENT:
+    none); None: no snapshot has it. Raises Unverified.
 
-    A value that is not there meets no operator but `exists: false`. Only the negative ones differ: as a
-    `condition` (in `when`) it meets them, so that a contract is not left out for want of an optional
-    argument; in a check it can neither meet nor fail them, since a misspelt path must not verify anything.
-    `runs` is asked for by `engine.match`, which has the exit code it needs.
+    ABSENT meets only `exists: false`. The negative operators differ: a `condition` (in `when`) meets them, so that a
+    contract also applies without an optional argument. In a check they are unverified, because a misspelt path must
+    not verify anything. `runs` belongs to judging.engine, which knows the exit code.
     """
     if not matcher:
         raise Unverified("the matcher asserts nothing", "contract")
@@ -207,7 +213,7 @@ def matches(
 
 
 def describe(matcher: dict[str, Any]) -> str:
-    """The matcher as a phrase that follows the value's name: `equals "x" and is at least 3`."""
+    """Return the matcher as a phrase that follows the name of the value: `equals "x" and is at least 3`."""
     words = {
         "equals": "equals {}", "not_equals": "is not {}", "one_of": "is one of {}", "contains": "contains {}",
         "not_contains": "does not contain {}", "matches": "matches {}", "at_least": "is at least {}",
@@ -230,7 +236,7 @@ def describe(matcher: dict[str, Any]) -> str:
 
 
 def quote_value(value: Any, limit: int = 160) -> str:
-    """A value as a short literal: secrets masked, then cut in the middle."""
+    """Return a value as a short literal, with secrets masked and the middle cut out."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.redaction import masked, window
 
@@ -238,7 +244,7 @@ def quote_value(value: Any, limit: int = 160) -> str:
         return "nothing"
     if isinstance(value, str):
         text = window(value, limit)
-        text = quote_text(masked(text) if "\n" in text else text)  # what spans lines is known by them
+        text = quote_text(masked(text) if "\n" in text else text)  # a secret of several lines is recognised by them
     else:
         try:
             text = window(dumps(value), limit)
@@ -252,6 +258,7 @@ def quote_value(value: Any, limit: int = 160) -> str:
 
 
 def quote_text(text: str) -> str:
+    """Return a text as a literal in double quotes."""
     for raw, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
         text = text.replace(raw, written)
     return f'"{text}"'

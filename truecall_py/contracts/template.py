@@ -1,5 +1,5 @@
-"""`{{args.title}}` in a contract becomes a value of the call. Values stay data: what comes out of here is
-never read as a template, a pattern or a command again, and a value that is missing is never an empty text."""
+"""Fills in templates such as `{{args.title}}` with values of the call. Values stay data: the result is never read as
+a template, a pattern or a command. A missing value never becomes an empty text."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from truecall_py.contracts.field import Field
 
     class Scope(Protocol):
-        """Where names are looked up; ABSENT for one that is not there."""
+        """A place to look up names; ABSENT for an unknown one."""
 
         def get(self, path: str) -> Any: ...
 
 
 OPEN, CLOSE = "{{", "}}"
-# Kinds in which a text that is one template and nothing else keeps its value's type.
+# Kinds in which a text that is one template keeps the type of its value.
 TYPED = ("value", "list", "number", "operand", "matcher", "matchers")
 
 
 class Part:
-    """One `{{…}}`: a dotted path, what stands in for a missing value (ABSENT: nothing does), and whether only
-    the last part of a path is meant (`{{match.source | name}}`)."""
+    """One `{{…}}`: a dotted path, the default for a missing value (ABSENT: none), and whether only the last part of a
+    path is wanted (`{{match.source | name}}`)."""
 
     __slots__ = ("default", "last", "path")
 
@@ -37,7 +37,7 @@ class Part:
 
 
 def parse(text: str) -> list[str | Part]:
-    """The literal pieces and Parts of a template, in order. Raises ValueError with what is wrong."""
+    """Return the literal pieces and the Parts of a template, in order. Raises ValueError."""
     pieces: list[str | Part] = []
     rest = text
     while OPEN in rest:
@@ -54,6 +54,7 @@ def parse(text: str) -> list[str | Part]:
 
 
 def parse_part(inside: str) -> Part:
+    """Return the Part of the text between the braces. Raises ValueError."""
     path, bar, filter_ = inside.partition("|")
     path = path.strip()
     for name in path.split("."):
@@ -71,17 +72,18 @@ def parse_part(inside: str) -> Part:
 
 
 def find_value(part: Part, scope: Scope) -> Any:
+    """Return the value of a Part, or its default. Raises Unverified if the call has neither."""
     value = scope.get(part.path)
     if value is ABSENT and part.default is not ABSENT:
         return part.default
     if value is ABSENT:
-        # A contract may name an argument that this call did not carry, or misspell one: never the agent's.
+        # The contract names an argument that this call lacks, or misspells one: not the agent's fault.
         raise Unverified(f"{OPEN}{part.path}{CLOSE} is not in this call", "contract")
     return value
 
 
 def take_last_part(path: str, part: Part) -> str:
-    """The last part of a path. Raises Unverified where it has none that is a name."""
+    """Return the last part of a path. Raises Unverified if it is not a name."""
     name = path.rstrip("/").rpartition("/")[2]
     if name in ("", ".", ".."):
         raise Unverified(f"{OPEN}{part.path}{CLOSE} is a path without a name at its end", "tool")
@@ -89,6 +91,7 @@ def take_last_part(path: str, part: Part) -> str:
 
 
 def to_text(part: Part, scope: Scope) -> str:
+    """Return the value of a Part as text. Raises Unverified for null, a list or an object."""
     value = find_value(part, scope)
     if isinstance(value, str):
         return take_last_part(value, part) if part.last else value
@@ -101,9 +104,9 @@ def to_text(part: Part, scope: Scope) -> str:
 
 
 def resolve(value: Any, scope: Scope, kind: str = "value") -> Any:
-    """`value` with every template in it filled in; maps and lists are walked. A text that is one template
-    and nothing else keeps its value's type, except where `kind` needs text. `kind` is a Field's kind and
-    chooses the rules for paths, URLs and argv. Raises Unverified."""
+    """Return `value` with its templates filled in, in maps and lists too. A text that is one template keeps the type
+    of its value, unless `kind` needs text. `kind` is the kind of a Field, with its own rules for paths, URLs and
+    argv. Raises Unverified."""
     if isinstance(value, str):
         return resolve_text(value, scope, kind) if OPEN in value else value
     if isinstance(value, list):
@@ -132,26 +135,27 @@ def resolve_text(text: str, scope: Scope, kind: str) -> Any:
 
 
 def is_trusted(piece: str | Part) -> bool:
-    """Whether a piece of a path is the contract's own word: literal text or {{project}}."""
+    """Whether a piece of a path comes from the contract: literal text or {{project}}."""
     return isinstance(piece, str) or piece.path == "project"
 
 
-ROOTED = ("cwd", "start_cwd", "file.path")  # absolute by definition: a longer path may begin with them
+ROOTED = ("cwd", "start_cwd", "file.path")  # always absolute: a longer path may begin with them
 
 
 def escape_glob(text: str) -> str:
-    """`text` as a glob that names it and nothing else: `[*]`, `[?]` and `[[]` are the characters themselves."""
+    """Return `text` as a glob that matches only itself: `[*]`, `[?]` and `[[]` are the characters themselves."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in text)
 
 
 def quote_key(text: str) -> str:
-    """`text` as one name of a key path, whatever dots and brackets it holds."""
+    """Return `text` as one name of a key path, whatever dots and brackets it contains."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def resolve_path(pieces: list[str | Part], scope: Scope, written: Callable[[str], str] = str) -> str:
-    """The path (or glob) that the pieces make; `written` is how a value of the call is written into it."""
+    """Return the path (or glob) of the pieces; `written` converts a value of the call. Raises Unverified for a path
+    that leaves its folder."""
     whole = len(pieces) == 1
     path = ""
     for piece in pieces:
@@ -176,6 +180,7 @@ def climbs_out(path: str, pieces: list[str | Part]) -> bool:
 
 
 def name_piece(piece: str | Part) -> str:
+    """Return a piece as the contract writes it."""
     return piece if isinstance(piece, str) else f"{OPEN}{piece.path}{CLOSE}"
 
 
@@ -190,7 +195,7 @@ def percent_encode(text: str) -> str:
 
 
 def forms_authority(pieces: list[str | Part]) -> bool:
-    """Whether a value would stand in the scheme, host or port of a URL."""
+    """Whether a value would be part of the scheme, host or port of a URL."""
     before = ""
     for piece in pieces:
         if isinstance(piece, Part):
@@ -201,6 +206,7 @@ def forms_authority(pieces: list[str | Part]) -> bool:
 
 
 def resolve_url(pieces: list[str | Part], scope: Scope) -> str:
+    """Return the URL of the pieces, with percent-encoded values. Raises Unverified."""
     if forms_authority(pieces):
         raise Unverified("a value of the call would form the scheme, host or port of the URL", "contract")
     url = ""
@@ -217,6 +223,7 @@ def resolve_url(pieces: list[str | Part], scope: Scope) -> str:
 
 
 def resolve_argv(items: list[Any], scope: Scope) -> list[str]:
+    """Return the words of an argv list. Raises Unverified for a value that would be an option."""
     argv: list[str] = []
     for item in items:
         text = resolve_text(item, scope, "text") if isinstance(item, str) else str(item)
@@ -232,7 +239,7 @@ def resolve_argv(items: list[Any], scope: Scope) -> list[str]:
 
 
 def list_names(value: Any) -> set[str]:
-    """Every dotted path that templates in `value` name. Malformed templates are passed over."""
+    """Return every dotted path in the templates of `value`. Malformed templates are ignored."""
     found: set[str] = set()
     pending = [value]
     while pending:
@@ -250,7 +257,7 @@ def list_names(value: Any) -> set[str]:
 
 
 def fill_fields(fields: Sequence[Field], given: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    """The parameters of a check with every template filled in. Raises Unverified."""
+    """Return the parameters of a check with their templates filled in. Raises Unverified."""
     params = dict(given)
     for field in fields:
         if field.templated and field.name in params:

@@ -1,5 +1,5 @@
-"""What is wrong with a guard: what only the answer to a call tells, asked before the call; effects that nobody
-grants. The same kind of functions as in `rules` and `advice`; judges nothing else."""
+"""Lint rules about guards: conditions, templates and checks that need the answer to the call, and required effects
+that no contract grants."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ GUARDS = ("pre", "requires")
 
 
 def is_in_pre(path: Path) -> bool:
+    """Whether a path lies in `pre` of a contract."""
     return path[2:3] == ("pre",)
 
 
 def find_guard_without_call(subject: Subject) -> Iterator[Problem]:
-    """At the stop no call is about to be made; and what a guard does in doubt needs a guard."""
+    """TC230: a guard at the stop, where no call is made; `on_unverified` without a guard."""
     for path, entry in subject.entries:
         given = [name for name in GUARDS if name in entry]
         for name in given if entry.get("event") == "stop" else ():
@@ -42,7 +43,7 @@ def find_guard_without_call(subject: Subject) -> Iterator[Problem]:
 
 
 def find_condition_on_answer(subject: Subject) -> Iterator[Problem]:
-    """Of a guard alone, a condition on the answer would hold for every call."""
+    """TC231: in a contract that is only a guard, a condition on the answer would hold for every call."""
     for path, entry in subject.entries:
         if "post" in entry or not any(name in entry for name in GUARDS):
             continue
@@ -54,6 +55,7 @@ def find_condition_on_answer(subject: Subject) -> Iterator[Problem]:
 
 
 def find_template_of_answer(subject: Subject) -> Iterator[Problem]:
+    """TC232: a template in `pre` that needs the answer."""
     for path, part in subject.list_parts():
         root = part.path.partition(".")[0]
         if is_in_pre(path) and root in ANSWERED:
@@ -61,6 +63,7 @@ def find_template_of_answer(subject: Subject) -> Iterator[Problem]:
 
 
 def find_check_of_answer(subject: Subject) -> Iterator[Problem]:
+    """TC233: a check in `pre` that looks at what the call did."""
     for _, check in subject.checks:
         if not is_in_pre(check.path):
             continue
@@ -78,7 +81,7 @@ def find_check_of_answer(subject: Subject) -> Iterator[Problem]:
 
 
 def list_granted(subject: Subject) -> set[str]:
-    """The effects that the file's own contracts, and those of its packs, grant."""
+    """Return the effects that the contracts of the file and of its packs grant."""
     found = [entry.get("grants") for _, entry in walk.list_contracts(subject.document.data)]
     use = subject.document.data.get("use", []) if isinstance(subject.document.data, dict) else []
     for _, name in walk.list_items(use, ()):
@@ -86,11 +89,12 @@ def list_granted(subject: Subject) -> set[str]:
             with open(os.path.join(paths.contracts(), f"{name}.yaml"), "rb") as file:
                 found += [entry.get("grants") for _, entry in walk.list_contracts(parse(file.read()).data)]
         except OSError:
-            continue  # told by TC213
+            continue  # TC213 reports it
     return {name for name in found if isinstance(name, str)}
 
 
 def find_effect_not_granted(subject: Subject) -> Iterator[Problem]:
+    """TC320: a required effect that no known contract grants."""
     for path, entry in subject.entries:
         if "requires" not in entry:
             continue

@@ -1,5 +1,4 @@
-"""What is wrong with how a contract settles an operation: receipts that can settle nothing, keys and steps that
-belong to none. The same kind of functions as in `rules`; judges nothing else."""
+"""Lint rules about operations: receipts that can never settle one, and keys and steps without one."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def find_useless_receipt(subject: Subject) -> Iterator[Problem]:
-    """A receipt is about a call, and can say that it is done."""
+    """TC220: a receipt without a call or without a state that means done; a key without a receipt."""
     for path, entry in subject.entries:
         receipt = entry.get("receipt")
         if "key" in entry and receipt is None:
@@ -53,14 +52,14 @@ def find_useless_receipt(subject: Subject) -> Iterator[Problem]:
 def list_answer_names(
     entry: dict[str, Any], receipt: dict[str, Any], field: str, path: Path
 ) -> Iterator[tuple[Path, str]]:
-    """(place, name) of each template in `match` or `key` that names what only the answer to the call tells."""
+    """Return (place, name) of each template in `match` or `key` that needs the answer."""
     here: Path = (*path, "receipt", field) if field == "match" else (*path, field)
     for place, text in walk.list_texts((receipt if field == "match" else entry).get(field), here):
         yield from ((place, name) for name in sorted(template.list_names(text)) if name.partition(".")[0] in ANSWERED)
 
 
 def find_unknown_step(subject: Subject) -> Iterator[Problem]:
-    """The steps of an operation are contracts of the file, judged after calls."""
+    """TC221: a step that is not a contract of this file, judged after calls."""
     known = {str(entry.get("id")): entry for _, entry in walk.list_contracts(subject.document.data)}
     for path, entry in subject.entries:
         if "by" in entry and "steps" not in entry:

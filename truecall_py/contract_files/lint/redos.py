@@ -1,6 +1,6 @@
-"""Whether a regular expression can take exponential time: a repetition inside a repetition, or alternatives
-in a repetition, where the same text can be matched in more than one way. An estimate for `lint`, made from
-the interpreter's own parse; never the protection itself (matching is bounded in time)."""
+"""Estimates whether a regular expression can take exponential time: a repetition inside a repetition, or alternatives
+in a repetition, where the same text matches in more than one way. It reads the interpreter's own parse. It is only
+advice: a time limit bounds the matching itself."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ else:
     import sre_constants as codes
     import sre_parse as parser
 
-# Every ASCII character and one for the rest: enough to see whether two sets have a character in common.
+# Every ASCII character and one for the rest: enough to see whether two sets share a character.
 ALPHABET = frozenset(map(chr, range(128))) | {"é"}
 CLASSES = {
     codes.CATEGORY_DIGIT: r"\d", codes.CATEGORY_NOT_DIGIT: r"\D", codes.CATEGORY_SPACE: r"\s",
     codes.CATEGORY_NOT_SPACE: r"\S", codes.CATEGORY_WORD: r"\w", codes.CATEGORY_NOT_WORD: r"\W",
 }  # fmt: skip
-MANY = 8  # a repetition up to fewer is not worth a word
+MANY = 8  # fewer repetitions are harmless
 
 
 def is_slow(pattern: str) -> bool:
-    """False also for what is not a regular expression (another rule's business)."""
+    """Whether a regular expression can take exponential time. False for a malformed one, which TC206 reports."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -40,6 +40,7 @@ def is_slow(pattern: str) -> bool:
 
 
 def has_hazard(items: list[Any]) -> bool:
+    """Whether a parsed sequence contains an ambiguous repetition."""
     return any(
         (is_repetition(operation, argument) and is_ambiguous(list(argument[2])))
         or any(map(has_hazard, list_bodies(operation, argument)))
@@ -48,11 +49,12 @@ def has_hazard(items: list[Any]) -> bool:
 
 
 def is_repetition(operation: Any, argument: Any) -> bool:
+    """Whether an item repeats often enough to matter."""
     return operation in (codes.MAX_REPEAT, codes.MIN_REPEAT) and argument[1] >= MANY
 
 
 def list_bodies(operation: Any, argument: Any) -> list[list[Any]]:
-    """The sequences inside one item of a parsed pattern."""
+    """Return the sequences inside one item of a parsed pattern."""
     if operation is codes.SUBPATTERN:
         return [list(argument[3])]
     if operation is codes.BRANCH:
@@ -71,7 +73,7 @@ def is_ambiguous(body: list[Any]) -> bool:
 
 
 def flatten(items: list[Any]) -> list[Any]:
-    """A sequence without its groups' brackets."""
+    """Return a sequence without the brackets of its groups."""
     found: list[Any] = []
     for operation, argument in items:
         found += flatten(list(argument[3])) if operation is codes.SUBPATTERN else [(operation, argument)]
@@ -79,7 +81,7 @@ def flatten(items: list[Any]) -> list[Any]:
 
 
 def has_overlap(items: list[Any], after: set[str]) -> bool:
-    """`after` is what may follow the sequence: the body again, or the rest of what it stands in."""
+    """Whether two ways through a sequence match the same text. `after` are the characters that may follow it."""
     for index, (operation, argument) in enumerate(items):
         follows, empty = first_characters(items[index + 1 :])
         if empty:
@@ -100,7 +102,7 @@ def has_overlap(items: list[Any], after: set[str]) -> bool:
 
 
 def first_characters(items: list[Any]) -> tuple[set[str], bool]:
-    """The characters that a sequence can begin with, and whether it can be empty."""
+    """Return the characters that a sequence can begin with, and whether it can be empty."""
     found: set[str] = set()
     for operation, argument in items:
         here, empty = first_characters_of(operation, argument)
@@ -111,6 +113,7 @@ def first_characters(items: list[Any]) -> tuple[set[str], bool]:
 
 
 def first_characters_of(operation: Any, argument: Any) -> tuple[set[str], bool]:
+    """Return the same for one item of a parsed pattern."""
     if operation is codes.LITERAL:
         return {chr(argument) if argument < 128 else "é"}, False
     if operation is codes.NOT_LITERAL:
@@ -131,10 +134,11 @@ def first_characters_of(operation: Any, argument: Any) -> tuple[set[str], bool]:
         return first_characters(list(argument))
     if operation in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
         return set(), True
-    return set(), True  # a reference to a group: not known, and no reason to warn
+    return set(), True  # a reference to a group: unknown, so no warning
 
 
 def list_members(argument: list[Any]) -> set[str]:
+    """Return the characters of a set such as [a-z]."""
     found: set[str] = set()
     negated = False
     for operation, value in argument:

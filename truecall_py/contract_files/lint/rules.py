@@ -1,5 +1,5 @@
-"""What is wrong with a contract file beyond its structure: one small function a code. Says what is an error;
-what is only doubtful is `advice`. Never looks at the machine, except for the names of the shipped packs."""
+"""Lint rules about the meaning of a contract file: one function per code. They report errors; `warnings` has the
+advice. They never look at the machine, except for the names of the packs."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from truecall_py.contract_files.yaml_reader import Path
     from truecall_py.core.types import Problem
 
-# Free text for people; templates are shown as they are.
+# Free text for people; templates in it are not filled in.
 FREE = ("description", "remedy", "examples")
-# Names of a call that are no maps, and what a file has.
+# Names of a call that have no parts, and the parts of a file.
 PLAIN = (
     "text", "tool", "kind", "reported", "exit_code", "is_error", "cwd", "start_cwd", "project", "session",
     "duration",
@@ -41,6 +41,7 @@ CAPTURE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?:\.\.\.)?\}")
 
 
 def find_malformed_template(subject: Subject) -> Iterator[Problem]:
+    """TC201."""
     for site, path, text in subject.list_texts():
         if site.templated and template.OPEN in text:
             try:
@@ -50,6 +51,7 @@ def find_malformed_template(subject: Subject) -> Iterator[Problem]:
 
 
 def find_template_not_filled(subject: Subject) -> Iterator[Problem]:
+    """TC202."""
     for site, path, text in subject.list_texts():
         if template.OPEN in text and not site.templated and site.field.name not in FREE:
             pattern = site.field.kind in walk.EXPRESSIONS or site.field.name == "runs"
@@ -62,7 +64,7 @@ def find_template_not_filled(subject: Subject) -> Iterator[Problem]:
 
 
 def explain_unknown_name(path: str, match: bool) -> tuple[str, str] | None:
-    """What is wrong with a dotted name of a call, and the way out; None where nothing is."""
+    """Return (what is wrong with a dotted name of a call, how to fix it), None for a known name."""
     root, *rest = path.split(".")
     roots = [name for name in ROOTS if match or name != "match"]
     if root not in roots:
@@ -83,6 +85,7 @@ def explain_unknown_name(path: str, match: bool) -> tuple[str, str] | None:
 
 
 def find_unknown_template_name(subject: Subject) -> Iterator[Problem]:
+    """TC203."""
     for path, part in subject.list_parts():
         wrong = explain_unknown_name(part.path, True)
         if wrong:
@@ -90,6 +93,7 @@ def find_unknown_template_name(subject: Subject) -> Iterator[Problem]:
 
 
 def find_unknown_when_name(subject: Subject) -> Iterator[Problem]:
+    """TC204."""
     for path, entry in subject.entries:
         for name in entry.get("when", {}):
             wrong = explain_unknown_name(name, False)
@@ -98,8 +102,7 @@ def find_unknown_when_name(subject: Subject) -> Iterator[Problem]:
 
 
 def list_captures(entry: dict[str, Any]) -> set[str]:
-    """The names that the `runs` patterns of a contract capture, whichever of a list matches. `directory` is always
-    captured by one."""
+    """Return the names that every `runs` pattern of a contract captures. `directory` is always among them."""
     found: set[str] = set()
     for matcher in entry.get("when", {}).values():
         given = matcher.get("runs") if isinstance(matcher, dict) else None
@@ -110,6 +113,7 @@ def list_captures(entry: dict[str, Any]) -> set[str]:
 
 
 def find_not_captured(subject: Subject) -> Iterator[Problem]:
+    """TC205."""
     captured = {path: list_captures(entry) for path, entry in subject.entries}
     for path, part in subject.list_parts():
         root, _, name = part.path.partition(".")
@@ -123,17 +127,19 @@ def find_not_captured(subject: Subject) -> Iterator[Problem]:
 
 
 def find_malformed_regex(subject: Subject) -> Iterator[Problem]:
+    """TC206."""
     for _, path, text in walk.list_expressions(subject.sites):
         if template.OPEN not in text:
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # what a later Python reads differently still compiles
+                    warnings.simplefilter("ignore")  # a pattern that a later Python reads differently still compiles
                     re.compile(text)
             except (re.error, RecursionError, OverflowError) as error:
                 yield subject.report("TC206", path, f"the regular expression does not compile: {error}")
 
 
 def find_malformed_runs(subject: Subject) -> Iterator[Problem]:
+    """TC207."""
     for site in subject.sites:
         if site.field.name != "runs":
             continue
@@ -146,12 +152,14 @@ def find_malformed_runs(subject: Subject) -> Iterator[Problem]:
 
 
 def find_runs_elsewhere(subject: Subject) -> Iterator[Problem]:
+    """TC208."""
     for site in subject.sites:
         if site.field.name == "runs" and site.path[2:] != ("when", "args.command", "runs"):
             yield subject.report("TC208", site.path, "`runs` works only on `args.command` in `when`", key=True)
 
 
 def find_duplicate_id(subject: Subject) -> Iterator[Problem]:
+    """TC209."""
     first: dict[str, Path] = {}
     for path, entry in walk.list_contracts(subject.document.data):
         name = entry.get("id")
@@ -164,12 +172,14 @@ def find_duplicate_id(subject: Subject) -> Iterator[Problem]:
 
 
 def find_zero_duration(subject: Subject) -> Iterator[Problem]:
+    """TC210."""
     for site in subject.sites:
         if site.field.kind in ("duration", "period") and parse_duration(site.value) == 0:
             yield subject.report("TC210", site.path, f"`{site.field.name}` is zero")
 
 
 def find_template_in_host(subject: Subject) -> Iterator[Problem]:
+    """TC211."""
     for site in subject.sites:
         if site.field.kind != "url" or not parse_parts(site.value):
             continue
@@ -180,6 +190,7 @@ def find_template_in_host(subject: Subject) -> Iterator[Problem]:
 
 
 def find_template_in_script(subject: Subject) -> Iterator[Problem]:
+    """TC212."""
     for site in subject.sites:
         if site.field.kind != "argv":
             continue
@@ -189,7 +200,7 @@ def find_template_in_script(subject: Subject) -> Iterator[Problem]:
 
 
 def list_packs() -> list[str]:
-    """The names of the shipped packs."""
+    """Return the names of the packs that come with truecall."""
     try:
         return sorted(name[:-5] for name in os.listdir(paths.contracts()) if name.endswith(".yaml"))
     except OSError:
@@ -197,6 +208,7 @@ def list_packs() -> list[str]:
 
 
 def find_unknown_pack(subject: Subject) -> Iterator[Problem]:
+    """TC213."""
     known = list_packs()
     for site in subject.sites:
         if site.field.kind != "use":
@@ -209,6 +221,7 @@ def find_unknown_pack(subject: Subject) -> Iterator[Problem]:
 
 
 def find_malformed_schema(subject: Subject) -> Iterator[Problem]:
+    """TC214."""
     import jsonschema
 
     for site in subject.sites:
@@ -228,6 +241,7 @@ def find_malformed_schema(subject: Subject) -> Iterator[Problem]:
 
 
 def find_exclusive_fields(subject: Subject) -> Iterator[Problem]:
+    """TC216."""
     for _, check in subject.checks:
         given = [name for name in getattr(load_check(check.name), "EXCLUSIVE", ()) if name in check.params]
         if len(given) > 1:
@@ -236,6 +250,7 @@ def find_exclusive_fields(subject: Subject) -> Iterator[Problem]:
 
 
 def find_malformed_function(subject: Subject) -> Iterator[Problem]:
+    """TC217."""
     for site in subject.sites:
         if site.field.kind == "function":
             file, _, name = site.value.rpartition(":")

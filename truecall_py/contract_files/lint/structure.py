@@ -1,5 +1,5 @@
-"""What `jsonschema` finds wrong with a contract file, said in the words of the format: place, code, way out.
-Decides nothing itself: there is a problem here exactly where the schema is not met."""
+"""Translates the errors of `jsonschema` into the terms of the contract format: place, code, fix. It reports a problem
+exactly where the schema does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from truecall_py.contract_files.yaml_reader import Document, Path
     from truecall_py.core.types import Problem
 
-# What people write who know another tool, or remember half of this one.
+# What people write by mistake: names of other tools, and half-remembered ones.
 MEANT = {
     "tools": "tool", "matcher": "tool", "kinds": "kind", "check": "post", "checks": "post", "assert":
     "post", "expect": "post", "then": "post", "if": "when", "name": "id", "packs": "use", "rules":
@@ -42,7 +42,7 @@ def get_validator() -> Any:
 
 
 class Structure:
-    """The structural problems of one document, and the paths at which they are."""
+    """The structural problems of one document, and their paths."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -73,6 +73,7 @@ class Structure:
         self.paths.add(path)
 
     def report_no_value(self, path: Path, kind: str) -> None:
+        """Report TC017."""
         expected = json_schema.ACCEPTED[kind][1] if kind in json_schema.ACCEPTED else describe_map(kind) or "a value"
         where = self.describe_place(path)
         beside = self.value_at(path[:-1])
@@ -89,7 +90,7 @@ class Structure:
         return data
 
     def describe_place(self, path: Path) -> str:
-        """The value at `path` as the reader sees it."""
+        """Return the name of the value at `path`, for a message."""
         names = [part for part in path if isinstance(part, str)]
         if not path:
             return "the file"
@@ -100,6 +101,7 @@ class Structure:
         return f"entry {path[-1] + 1} of `{names[-1]}`" if names else f"entry {path[-1] + 1}"
 
     def translate(self, error: Any, path: Path) -> None:
+        """Report one error of jsonschema."""
         schema = error.schema if isinstance(error.schema, dict) else {}
         kind = schema.get("x-kind", "")
         name = error.validator
@@ -136,15 +138,17 @@ class Structure:
             self.report_type(path, kind, error.instance, error.validator_value)
 
     def describe_owner(self, path: Path, kind: str) -> str:
+        """Return the name of the map at `path`, for a message."""
         if kind == "contract":
             data = self.value_at(path)
             return f"the contract {data['id']}" if isinstance(data.get("id"), str) else "the contract"
         return "the file" if not path else f"`{path[-1]}`"
 
     def report_unknown_keys(self, instance: dict[str, Any], schema: dict[str, Any], path: Path, kind: str) -> None:
+        """Report TC101, TC114, TC115 or TC116."""
         known = list(schema["properties"])
         if kind == "check" and len(instance) > 1 and find_check_beside(instance, known):
-            return  # `several` says it better
+            return  # `report_several` says it better
         for key in instance:
             if key in schema["properties"] or (*path, key) in self.document.doubtful:
                 continue
@@ -166,6 +170,7 @@ class Structure:
                 self.add("TC101", here, f"{place} has no key `{key}`", hint, key=True)
 
     def report_missing(self, path: Path, names: Sequence[str]) -> None:
+        """Report TC103, TC109 or TC110."""
         if names[0] == "tool":
             self.add("TC110", path,
                      f"{self.describe_owner(path, 'contract')} names neither a tool nor a kind of call",
@@ -183,6 +188,7 @@ class Structure:
             )
 
     def report_several(self, path: Path, instance: dict[str, Any]) -> None:
+        """Report TC107."""
         known = json_schema.list_check_names()
         names = list(instance)
         if path[-1] == "from":
@@ -199,6 +205,7 @@ class Structure:
                  f"write a list with one check per entry: [{entries}]")  # fmt: skip
 
     def report_empty(self, path: Path, schema: dict[str, Any], kind: str, instance: Any) -> None:
+        """Report TC108, TC109 or TC111."""
         if kind == "contracts":
             self.add("TC111", path, "the file has no contract and uses no pack")
         elif instance == {} and kind not in json_schema.ACCEPTED:
@@ -209,6 +216,7 @@ class Structure:
             self.add("TC108", path, f"{self.describe_place(path)} is empty", hint)
 
     def report_choice(self, path: Path, allowed: Sequence[Any], found: Any, kind: str) -> None:
+        """Report TC105."""
         words = ", ".join(str(item) for item in allowed)
         if path == ("version",):
             self.add("TC105", path,
@@ -220,6 +228,7 @@ class Structure:
         self.add("TC105", path, f"{self.describe_place(path)} cannot be {quote_json(found)}", hint)
 
     def report_form(self, path: Path, kind: str, found: str) -> None:
+        """Report TC106."""
         expected = json_schema.ACCEPTED[kind][1]
         if kind in json_schema.NOT_TEXT:
             self.report_type(path, kind, found, "")
@@ -233,6 +242,7 @@ class Structure:
         self.add("TC106", path, f"{self.describe_place(path)} must be {expected}, not {quote_json(found)}", hint)
 
     def report_type(self, path: Path, kind: str, found: Any, types: Any) -> None:
+        """Report TC104."""
         if kind in json_schema.ACCEPTED:
             expected = json_schema.ACCEPTED[kind][1]
         else:
@@ -247,25 +257,25 @@ class Structure:
 
 
 def find_check_beside(instance: dict[str, Any], known: Sequence[str]) -> str | None:
-    """The one check in a map whose other keys are no checks and which has no value: its fields stand beside
-    it, by a slip of the indentation."""
+    """Return the one check of a map that has no value, while the other keys are not checks: its fields have the wrong
+    indentation. None otherwise."""
     names = [name for name in instance if name in known]
     return names[0] if len(names) == 1 and instance[names[0]] in (None, "", {}) else None
 
 
 def is_misspelt(names: Sequence[str], instance: dict[str, Any], known: Sequence[str]) -> bool:
-    """Whether an unknown key probably is one of the names: one slip is one message."""
+    """Whether an unknown key probably means one of the names, so that one mistake gives one message."""
     return any(key not in known and find_near(key, known) in names for key in instance)
 
 
 @lru_cache(maxsize=1)
 def load_synonyms() -> dict[str, str]:
-    """What people write for the name of a check, from the SYNONYMS of the checks."""
+    """Return what people write by mistake for the name of a check, from the SYNONYMS of the checks."""
     return {word: name for name in checks.NAMES for word in getattr(checks.load_check(name), "SYNONYMS", ())}
 
 
 def find_near(key: Any, known: Sequence[str]) -> str | None:
-    """The known name that was probably meant."""
+    """Return the known name that was probably meant, None without any."""
     flat = {name.replace("_", "").replace("-", "").lower(): name for name in known}
     bare = str(key).replace("_", "").replace("-", "").lower()
     if bare in flat:
@@ -278,7 +288,7 @@ def find_near(key: Any, known: Sequence[str]) -> str | None:
 
 
 def describe_map(kind: str) -> str:
-    """A map's keys, in words: `a map with path, type, ...`."""
+    """Return the keys of a map in words: `a map with path, type, ...`."""
     schema = json_schema.get_schema()
     found = schema if kind == schema["title"] else schema["$defs"].get(kind)
     if not found:
@@ -294,6 +304,7 @@ def quote_json(value: Any) -> str:
 
 
 def describe_value(value: Any) -> str:
+    """Return a value with its type, for a message."""
     if value is None or isinstance(value, bool):
         return quote_json(value)
     if isinstance(value, str):
@@ -304,7 +315,7 @@ def describe_value(value: Any) -> str:
 
 
 def suggest_duration(text: str) -> str:
-    """What was meant by `10 seconds`, `10` or `1h`."""
+    """Return the duration that `10 seconds`, `10` or `1h` probably means."""
     found = re.match(r"\s*([0-9]+)\s*(ms|mil|s|m|h|)", text)
     if not found:
         return "write it like 250ms, 5s or 2m"
@@ -316,6 +327,7 @@ def suggest_duration(text: str) -> str:
 
 
 def suggest_fix(path: Path, kind: str, found: Any, expected: str) -> str:
+    """Return how to fix a value of the wrong type."""
     scalar = found is None or isinstance(found, (bool, int, float))
     if kind == "duration" and isinstance(found, (int, float)) and not isinstance(found, bool):
         return f"write {found}s or {found}ms"

@@ -1,4 +1,4 @@
-"""A document as the lint rules see it, and how they report a problem of it."""
+"""A document as the lint rules see it, and the way in which they report a problem."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Subject:
-    """One document as the rules see it: what has a structural problem is left out."""
+    """One document without the parts that have a structural problem."""
 
     def __init__(self, document: Document, broken: set[Path]) -> None:
         self.document = document
@@ -36,21 +36,24 @@ class Subject:
         ]
 
     def report(self, code: str, path: Path, message: str, hint: str = "", key: bool = False) -> Problem:
+        """Return a problem at the value (or the key) of a path."""
         return make_problem(code, self.document.place(path, key), message, hint)
 
     def list_texts(self) -> Iterator[tuple[Site, Path, str]]:
+        """Return every text of the document with its path and the field that it belongs to."""
         for site in self.sites:
             for path, text in walk.list_texts(site.value, site.path):
                 yield site, path, text
 
     def list_parts(self) -> Iterator[tuple[Path, template.Part]]:
-        """Every template that is filled in and well formed."""
+        """Return every well-formed template that is filled in, with its path."""
         for site, path, text in self.list_texts():
             if site.templated and template.OPEN in text:
                 yield from ((path, part) for part in parse_parts(text))
 
 
 def parse_parts(text: str) -> list[template.Part]:
+    """Return the templates of a text, none if it is malformed."""
     try:
         return [piece for piece in template.parse(text) if isinstance(piece, template.Part)]
     except ValueError:

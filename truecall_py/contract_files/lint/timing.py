@@ -1,5 +1,4 @@
-"""What is wrong with when a contract looks: values from before the call where nothing saw them, claims where nobody
-claims. The same kind of functions as in `rules`; judges nothing else."""
+"""Lint rules about time: values from before the call that no snapshot has, and claims without a stop."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def find_missing_snapshot(subject: Subject) -> Iterator[Problem]:
-    """A check without a look before the call has nothing to compare with, and a condition has none either."""
+    """TC218: only a check that takes a snapshot can compare with the value before the call."""
     for site in subject.sites:
         if site.owner != "matcher" or site.field.name not in DELTAS:
             continue
@@ -27,7 +26,7 @@ def find_missing_snapshot(subject: Subject) -> Iterator[Problem]:
 
 
 def find_claim_without_evidence(subject: Subject) -> Iterator[Problem]:
-    """Only what is judged at the stop is about no call; what the stop alone knows is for it alone."""
+    """TC219: a claim needs a stop, and something that backs it."""
     for path, entry in subject.entries:
         stop = entry.get("event") == "stop"
         if not stop and "event" in entry and not {"tool", "kind"} & set(entry):

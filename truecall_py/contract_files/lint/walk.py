@@ -1,5 +1,5 @@
-"""Every place in a contract file where a declared field has a value, in file order. Passes over what has not
-the declared shape (that is reported by `structure`), and judges nothing."""
+"""Lists the places of a contract file where a declared field has a value, in file order. It skips values of the wrong
+shape, which `structure` reports."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     Path = tuple[str | int, ...]
 
-EXPRESSIONS = ("pattern", "patterns")  # the kinds of fields that hold regular expressions
+EXPRESSIONS = ("pattern", "patterns")  # the kinds of fields that contain regular expressions
 OPERATORS = {field.name: field for field in matchers.FIELDS}
 
 
 @record(frozen=True)
 class Site:
-    """One value. `owner` is what its field belongs to: file, contract, matcher or the check's name;
-    `templated` says whether a template is filled in here; `subject` is what a matcher is asked of: the path
-    in `when`, or the field of a check."""
+    """One value. `owner` is the owner of its field: file, contract, receipt, matcher or the name of the check.
+    `templated` says whether templates are filled in. `subject` is the value that a matcher compares: the path in
+    `when`, or the field of a check."""
 
     path: Path
     field: Field
@@ -45,7 +45,7 @@ class Check:
 
 
 def list_contracts(data: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The contracts of a file, with their paths."""
+    """Return the contracts of a file, with their paths."""
     found = data.get("contracts") if isinstance(data, dict) else None
     for index, entry in enumerate(found if isinstance(found, list) else ()):
         if isinstance(entry, dict):
@@ -53,7 +53,7 @@ def list_contracts(data: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def list_items(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """The entries of a list, or the one value that stands for a list of one."""
+    """Return the entries of a list, or the one value that replaces a list of one."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield (*path, index), item
@@ -62,7 +62,7 @@ def list_items(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
 
 
 def list_checks_in(value: Any, path: Path) -> Iterator[Check]:
-    """Every check below `post` or a combinator."""
+    """Return every check below `post` or a combinator."""
     for here, item in list_items(value, path):
         for name, params in item.items() if isinstance(item, dict) else ():
             below = (*here, name)
@@ -73,20 +73,21 @@ def list_checks_in(value: Any, path: Path) -> Iterator[Check]:
 
 
 def find_source(entry: dict[str, Any], path: Path) -> Iterator[Check]:
-    """The look-up of a contract's receipt."""
+    """Return the look-up of a contract's receipt."""
     receipt = entry.get("receipt")
     if isinstance(receipt, dict):
         yield from list_checks_in(receipt.get("from"), (*path, "receipt", "from"))
 
 
 def list_checks(entry: dict[str, Any], path: Path = ()) -> Iterator[Check]:
-    """Every check of a contract: after the call, before it, and the look-up of its receipt."""
+    """Return every check of a contract: after the call, before it, and the look-up of its receipt."""
     for name in ("post", "pre"):
         yield from list_checks_in(entry.get(name), (*path, name))
     yield from find_source(entry, path)
 
 
 def list_sites(data: Any) -> Iterator[Site]:
+    """Return the places of a whole file."""
     if isinstance(data, dict):
         yield from list_map_sites(data, (), contract_fields.FILE_FIELDS, "file")
         for path, entry in list_contracts(data):
@@ -94,6 +95,7 @@ def list_sites(data: Any) -> Iterator[Site]:
 
 
 def list_contract_sites(entry: dict[str, Any], path: Path) -> Iterator[Site]:
+    """Return the places of one contract."""
     yield from list_map_sites(entry, path, contract_fields.FIELDS, "contract")
     if isinstance(entry.get("receipt"), dict):
         yield from list_map_sites(entry["receipt"], (*path, "receipt"), contract_fields.RECEIPT_FIELDS, "receipt")
@@ -102,11 +104,12 @@ def list_contract_sites(entry: dict[str, Any], path: Path) -> Iterator[Site]:
 
 
 def list_map_sites(value: dict[str, Any], path: Path, fields: Sequence[Field], owner: str) -> Iterator[Site]:
+    """Return the places of the fields of one map."""
     for field in fields:
         if field.name not in value or field.kind in ("contracts", "checks", "check", "receipt", "source"):
             continue
         here, held = (*path, field.name), value[field.name]
-        # Conditions are resolved by the engine itself, whatever the field says.
+        # The engine resolves conditions itself, whatever the field says.
         templated = field.templated or (field.name == "when" and owner == "contract")
         if field.kind == "matchers" and isinstance(held, dict):
             for name, matcher in held.items():
@@ -118,6 +121,7 @@ def list_map_sites(value: dict[str, Any], path: Path, fields: Sequence[Field], o
 
 
 def list_matcher_sites(value: Any, path: Path, templated: bool, subject: str) -> Iterator[Site]:
+    """Return the places of the operators of one matcher."""
     if not isinstance(value, dict):
         yield Site(path, OPERATORS["equals"], value, "matcher", templated, subject)
         return
@@ -132,7 +136,7 @@ def list_matcher_sites(value: Any, path: Path, templated: bool, subject: str) ->
 
 
 def list_expressions(sites: Iterable[Site]) -> Iterator[tuple[Site, Path, str]]:
-    """Every regular expression that stands at these places, with its own path."""
+    """Return every regular expression at these places, with its path."""
     for site in sites:
         for path, text in list_items(site.value, site.path) if site.field.kind in EXPRESSIONS else ():
             if isinstance(text, str):
@@ -140,7 +144,7 @@ def list_expressions(sites: Iterable[Site]) -> Iterator[tuple[Site, Path, str]]:
 
 
 def list_texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Every text in a value, maps' keys left out."""
+    """Return every text in a value, without the keys of maps."""
     pending = [(path, value)]
     while pending:
         here, item = pending.pop()

@@ -1,5 +1,5 @@
-"""What in an accepted contract file probably is not what was meant: one small function a code. Never makes a
-file unusable."""
+"""Lint rules with advice: what in an accepted contract file probably is a mistake. One function per code. They never
+make a file unusable."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ if TYPE_CHECKING:
     from truecall_py.contract_files.yaml_reader import Path
     from truecall_py.core.types import Problem
 
-# Tools that run commands, by the names that the supported harnesses give them: all others have no exit code.
+# The tools of the supported clients that run commands. All others have no exit code.
 WITH_EXIT_CODE = ("Bash", "PowerShell", "bash", "powershell", "run_shell_command", "run_commands")
-# Parts of a pattern that a tool's name never holds and a glob does not know.
+# Parts of a regular expression that no tool name contains and no glob knows.
 EXPRESSION = re.compile(r"\.\*|\.\+|[|^$\\()\[\]]")
 
 
 def matches_everything(pattern: str) -> bool:
-    """Whether a regular expression is found in the empty text, and so in every text."""
+    """Whether a regular expression matches the empty text, and so every text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # An anchored pattern such as ^$ is found in the empty text, but not in every one.
+            # An anchored pattern such as ^$ matches the empty text, but not every text.
             return re.search(pattern, "") is not None and re.search(pattern, "\x01\n\x01") is not None
     except (re.error, RecursionError, OverflowError):
         return False
 
 
 def find_always_true(subject: Subject) -> Iterator[Problem]:
+    """TC310."""
     for site in subject.sites:
         name, value = site.field.name, site.value
         here = f"`{name}`"
@@ -64,6 +65,7 @@ def find_always_true(subject: Subject) -> Iterator[Problem]:
 
 
 def find_no_exit_code(subject: Subject) -> Iterator[Problem]:
+    """TC311."""
     for path, entry in subject.entries:
         about = [name for key in ("tool", "kind") for _, name in walk.list_items(entry.get(key, []), path)]
         without = [name for name in about if name != "shell" and not any(fits(name, tool) for tool in WITH_EXIT_CODE)]
@@ -79,6 +81,7 @@ def find_no_exit_code(subject: Subject) -> Iterator[Problem]:
 
 
 def find_beyond_deadline(subject: Subject) -> Iterator[Problem]:
+    """TC312."""
     at_stop = [path for path, entry in subject.entries if entry.get("event") == "stop"]
     for site in subject.sites:
         deadline = AT_STOP if site.path[:2] in at_stop else DEADLINE
@@ -88,12 +91,14 @@ def find_beyond_deadline(subject: Subject) -> Iterator[Problem]:
 
 
 def find_slow_regex(subject: Subject) -> Iterator[Problem]:
+    """TC313."""
     for site, path, text in walk.list_expressions(subject.sites):
         if is_slow(text):
             yield subject.report("TC313", path, f"`{site.field.name}` may take exponential time on some texts")
 
 
 def find_call_decides(subject: Subject) -> Iterator[Problem]:
+    """TC314."""
     for site in subject.sites:
         if not site.templated:
             continue
@@ -114,6 +119,7 @@ def find_call_decides(subject: Subject) -> Iterator[Problem]:
 
 
 def find_regex_on_command(subject: Subject) -> Iterator[Problem]:
+    """TC315."""
     for site in subject.sites:
         parsed = (*site.path[:-1], "runs") in subject.document.keys
         inside = site.path[2:4] == ("when", "args.command") and not parsed
@@ -123,20 +129,23 @@ def find_regex_on_command(subject: Subject) -> Iterator[Problem]:
 
 
 def find_every_command(subject: Subject) -> Iterator[Problem]:
+    """TC316."""
     for path, entry in subject.entries:
-        if entry.get("event") == "stop":  # judged at the stop, however many commands there were
+        if entry.get("event") == "stop":  # judged once, at the stop
             continue
         if "shell" in [kind for _, kind in walk.list_items(entry.get("kind"), path)] and "when" not in entry:
             yield subject.report("TC316", (*path, "kind"), "without `when`, this is judged after every shell command")
 
 
 def list_tool_names(subject: Subject) -> Iterator[tuple[Path, str]]:
+    """Return every tool name of the file, with its path."""
     for site in subject.sites:
         if site.owner == "contract" and site.field.name == "tool":
             yield from walk.list_items(site.value, site.path)
 
 
 def find_comma_in_tool(subject: Subject) -> Iterator[Problem]:
+    """TC317."""
     for path, name in list_tool_names(subject):
         if "," in name:
             listed = ", ".join(filter(None, map(str.strip, name.split(","))))
@@ -144,6 +153,7 @@ def find_comma_in_tool(subject: Subject) -> Iterator[Problem]:
 
 
 def find_regex_in_tool(subject: Subject) -> Iterator[Problem]:
+    """TC318."""
     for path, name in list_tool_names(subject):
         if EXPRESSION.search(name):
             bare = name.strip("^$").replace(".*", "*").replace(".+", "?*")
@@ -155,6 +165,7 @@ def find_regex_in_tool(subject: Subject) -> Iterator[Problem]:
 
 
 def find_idle_every(subject: Subject) -> Iterator[Problem]:
+    """TC319."""
     for path, entry in subject.entries:
         if "every" in entry and "within" not in entry and "stable_for" not in entry:
             yield subject.report(
@@ -163,6 +174,7 @@ def find_idle_every(subject: Subject) -> Iterator[Problem]:
 
 
 def find_unknown_format(subject: Subject) -> Iterator[Problem]:
+    """TC321."""
     for site in subject.sites:
         if site.field.kind == "json-schema" and isinstance(site.value, dict):
             for where, name in list_formats(site.value, site.path):
@@ -173,7 +185,8 @@ def find_unknown_format(subject: Subject) -> Iterator[Problem]:
 
 
 def list_formats(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Every `format` of a schema and of those inside it; not what `properties` calls so, nor a value."""
+    """Return every `format` of a schema and of the schemas inside it, with its path. A property named format is not
+    one."""
     if isinstance(schema, list):
         for at, each in enumerate(schema):
             yield from list_formats(each, (*path, at))
