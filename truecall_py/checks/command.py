@@ -1,5 +1,5 @@
-"""command: a program ends as it should. Never a shell, and never a pass for what was printed when the exit
-code says otherwise."""
+"""command: a program ends with the wanted exit code and output. It never uses a shell. Output never outweighs a wrong
+exit code."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ EXAMPLES = (
     },
 )
 
-LINES = 2  # of the beginning and of the end of an output
+LINES = 2  # lines from the start and from the end of an output
 STREAMS = (("stdout", "its standard output"), ("stderr", "its standard error"))
 
 
@@ -91,7 +91,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         matcher = params.get(name)
         if not matcher:
             continue
-        if finished.trouble:  # the part that decides may be the one that was dropped
+        if finished.trouble:  # the decisive part may be the one that was cut off
             return unverified(expected, finished.trouble, "probe")
         if not matches(matcher, getattr(finished, name), world):
             found = f"exit code {finished.exit_code}, {what} is {shorten_output(getattr(finished, name))}"
@@ -100,7 +100,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
-    """What a program that ends with 0 prints as JSON; ABSENT where it prints nothing. Raises Unverified."""
+    """Return the JSON that a program prints which ends with 0; ABSENT if it prints nothing. Raises Unverified."""
     from truecall_py.core.fast_json import Refused, loads
 
     finished = world.run(resolve_argv(params, world), params.get("env"), find_folder(params, world))
@@ -117,8 +117,8 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
 
 
 def resolve_argv(params: dict[str, Any], world: World) -> list[str]:
-    """The command. A relative path of a program starts at the contract's folder: that one was trusted, and
-    the folder of the call is the agent's choice."""
+    """Return the command. A relative program path starts at the contract's folder, which is trusted; the agent
+    chooses the folder of the call."""
     program, *rest = params["run"]
     if "/" in program and not program.startswith("/") and world.project:
         program = os.path.join(world.project, program)
@@ -143,7 +143,7 @@ def describe_output(finished: Finished) -> str:
 
 
 def shorten_output(text: str) -> str:
-    """The first and the last lines of an output: what was done, and how it ended."""
+    """Return the first and the last lines of an output: what ran, and how it ended."""
     lines = [line.rstrip() for line in text.split("\n") if line.strip()]
     if len(lines) > 2 * LINES:
         lines = [*lines[:LINES], "...", *lines[-LINES:]]

@@ -1,11 +1,11 @@
-"""custom: a person's own check decides. Never takes anything but a clear answer for one: an exception,
-silence, noise, a time-out or a value that is neither True nor False is no verdict.
+"""custom: a check that the user wrote decides. Only a clear answer counts: an exception, silence, noise, a timeout,
+or a value other than True and False gives no verdict.
 
-The call comes as one JSON object: to a Python function as its only argument, to a program on its standard
-input. Its keys are the names of the contract format, and those that this call does not have are absent:
-`harness`, `event`, `tool`, `kind` (a sorted list), `args`, `files` (each with `path`, `action` and perhaps
-`content`), `result`, `text`, `reported`, `exit_code`, `is_error`, `cwd`, `start_cwd`, `project`, `session`,
-`duration`. Both run in the contract's folder.
+The call arrives as one JSON object: as the only argument of a Python function, or on the standard input of a program.
+Its keys are the names of the contract format; a key that the call does not have is absent: `harness`, `event`,
+`tool`, `kind` (a sorted list), `args`, `files` (each with `path`, `action` and perhaps `content`), `result`, `text`,
+`reported`, `exit_code`, `is_error`, `cwd`, `start_cwd`, `project`, `session`, `duration`. Both run in the contract's
+folder.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ EXAMPLES = (
     },
 )
 
-LONGEST = 2000  # characters of what a person's check says
+LONGEST = 2000  # characters of a text of the answer
 
 
 def expect(params: dict[str, Any]) -> str:
@@ -89,8 +89,8 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
-    """What is under `receipt` or `receipts` of the map that a function returns, or that is the last line of a program
-    which ends with 0; ABSENT for null. Raises Unverified."""
+    """Return the value of `receipt` or `receipts` from the map that a function returns, or from the last line of a
+    program that ends with 0; ABSENT for null. Raises Unverified."""
     from truecall_py.contracts.facts import to_plain_call
     from truecall_py.core.fast_json import Refused, dumps, loads
 
@@ -115,7 +115,7 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
 
 
 def call_function(where: str, plain: dict[str, Any], world: World, do: str = "custom") -> dict[str, Any]:
-    """The answer of a Python function, from the slow lane; `do` says what is wanted of it: custom, or receipt."""
+    """Return the answer of a Python function, which runs in the worker; `do` is the job: custom or receipt."""
     file, colon, function = where.rpartition(":")
     if not colon or not file or not function.isidentifier():
         raise Unverified(f"{where!r} is not written as file.py:function", "contract")
@@ -130,7 +130,7 @@ def call_function(where: str, plain: dict[str, Any], world: World, do: str = "cu
 
 
 def run_program(params: dict[str, Any], plain: dict[str, Any], world: World) -> Outcome:
-    """The answer of a program: its last line, or else its exit code."""
+    """Return the outcome of a program, from its last line or else its exit code."""
     from truecall_py.core.fast_json import dumps
 
     expected = expect(params)
@@ -144,7 +144,7 @@ def run_program(params: dict[str, Any], plain: dict[str, Any], world: World) -> 
             raise Unverified(f"it says verified and ends with exit code {code}", "contract")
         return take_verdict(said, expected)
     if code == 0 and (finished.trouble or looks_like_verdict(finished.stdout)):
-        # Exit code 0 beside something that may be another verdict is no clear answer.
+        # Exit code 0 beside a possible other verdict is not a clear answer.
         why = finished.trouble or "its last line is no JSON object with a verdict, yet its output speaks of one"
         return unverified(expected, why, "contract")
     words = (finished.stdout.strip() or finished.stderr.strip()).rpartition("\n")[2]
@@ -155,12 +155,12 @@ def run_program(params: dict[str, Any], plain: dict[str, Any], world: World) -> 
 
 
 def looks_like_verdict(output: str) -> bool:
-    """Whether an output looks like an answer in JSON that could not be read as one."""
+    """Whether an output looks like an answer in JSON that cannot be read."""
     return "verdict" in output or output.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
 
 
 def read_last_line(output: str) -> dict[str, Any] | None:
-    """The JSON object with a verdict that the last line is, None where it is something else."""
+    """Return the JSON object with a verdict in the last line, None for anything else."""
     line = output.rstrip().rpartition("\n")[2].strip()
     if not line.startswith("{"):
         return None
@@ -174,7 +174,7 @@ def read_last_line(output: str) -> dict[str, Any] | None:
 
 
 def take_verdict(said: dict[str, Any], expected: str) -> Outcome:
-    """A person's verdict as an Outcome."""
+    """Return the user's verdict as an Outcome."""
     verdict = said.get("verdict")
     expected = str(said.get("expected") or expected)[:LONGEST]
     found = str(said.get("found") or "")[:LONGEST]

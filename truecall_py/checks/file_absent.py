@@ -1,4 +1,4 @@
-"""file_absent: something was there and is gone. Never takes "it is not there" for proof that it was removed."""
+"""file_absent: a path existed and no longer does. That it does not exist now is no proof of a removal."""
 
 from __future__ import annotations
 
@@ -69,22 +69,22 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def asks_removal(params: dict[str, Any]) -> bool:
-    """Whether the check is about the file of the call, and asks for its removal. `params` still hold templates."""
+    """Whether the check asks for the removal of the call's own file. `params` still contain templates."""
     return bool(params.get("path") == "{{file.path}}")
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> bool:
-    """Whether anything stands at the path before the call."""
+    """Return whether anything exists at the path before the call."""
     return world.stat(strip_slashes(world.resolve(params["path"])), follow=False) is not None
 
 
 def needs_snapshot(params: dict[str, Any]) -> bool:
-    """A snapshot is not needed: the last commit, or a patch, may prove that the file existed."""
+    """Never: the last commit, or a patch, may also prove that the file existed."""
     return False
 
 
 def find_proof(path: str, call: ToolCall, world: World) -> str:
-    """What proves that the path existed before the call, or ""."""
+    """Return the proof that the path existed before the call, "" without any."""
     plain = os.path.normpath(path)
     if any(file.action == "delete" and os.path.normpath(file.path) == plain for file in call.files):
         return "the patch that was applied deletes it"
@@ -96,5 +96,5 @@ def find_proof(path: str, call: ToolCall, world: World) -> str:
     try:
         finished = Repository(world, folder).ask("ls-tree", "--name-only", "HEAD", "--", plain)
     except Unverified:
-        return ""  # what git does not tell proves nothing
+        return ""  # no answer from git proves nothing
     return "it is in the last commit" if finished.exit_code == 0 and finished.stdout.strip() else ""

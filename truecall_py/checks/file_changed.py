@@ -1,5 +1,5 @@
-"""file_changed: a file was changed, and only as it should be. Never tells a change from the file alone: without
-something that says how it was before, there is no verdict."""
+"""file_changed: a file changed, and only as it should. Without knowledge of the file before the call, there is no
+verdict."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ EXAMPLES = (
 )
 
 LARGEST = 16 << 20  # bytes of a file that is read before a call
-# Comparisons with the content as it was, and those that need all of it.
+# Fields that compare with the content before, and those that need the whole content.
 CONTENT = ("content", "line_endings", "encoding", "rest", "edits")
 WHOLE = ("encoding", "rest", "edits")
 ORIGINALS = ("originalFile", "original_file", "originalFileContents")
@@ -108,7 +108,8 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
-    """What stands at the path before the call; None: nothing. Its content only as far as it is asked for."""
+    """Return the facts of the file before the call, None if there is none. The content is included only if the
+    contract compares it."""
     path = world.resolve(params["path"])
     found = world.stat(path)
     if found is None:
@@ -150,13 +151,13 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if wrong:
         return refuted(expected, f"{path} {wrong}")
     effect = compare_effect(earlier["mark"] if earlier else earlier, file_mark(found))
-    # That nothing changed may be just what is asked for, and is no sign of an idle call then.
+    # The contract may require that nothing changed. Then that is no sign of an idle call.
     still = params.get("content") is False or (params.get("size") or {}).get("increased_by") == 0
     return verified(expected, f"{path}, {found.st_size} bytes", "" if still and effect == OLD else effect)
 
 
 def judge_attributes(params: dict[str, Any], was: Any, now: dict[str, Any], world: World) -> tuple[str, bool]:
-    """(what is wrong with size or mode, whether no other call can have done it)."""
+    """Return (what is wrong with size or mode, whether only this call can have done it)."""
     matcher = params.get("size")
     if matcher:
         sizes = None if was is ABSENT else (was["size"] if was else ABSENT,)
@@ -172,7 +173,7 @@ def judge_attributes(params: dict[str, Any], was: Any, now: dict[str, Any], worl
         if was is None:
             raise Unverified("nothing was there before, so there was no mode to keep", "vacuous")
         same = was["mode"] == now["mode"]
-        if was.get("executable") is not None:  # git keeps no more of a mode than that
+        if was.get("executable") is not None:  # git keeps only this bit of a mode
             same = bool(now["mode"] & 0o100) is was["executable"]
         if not same:
             return f"has mode {now['mode']:04o}, and had {was['mode']:04o}", False
@@ -180,7 +181,7 @@ def judge_attributes(params: dict[str, Any], was: Any, now: dict[str, Any], worl
 
 
 def judge_new_file(params: dict[str, Any]) -> str:
-    """What is wrong with a file that was not there before; Unverified where it had nothing to keep."""
+    """Return what is wrong with a file that did not exist before. Raises Unverified if there was nothing to keep."""
     if params.get("content") is False:
         return "is new: nothing was there before"
     if any(name in params for name in ("line_endings", "encoding", "rest", "edits")):
@@ -189,8 +190,8 @@ def judge_new_file(params: dict[str, Any]) -> str:
 
 
 def judge_by_call(params: dict[str, Any], path: str, call: ToolCall, now: dict[str, Any]) -> tuple[str, bool]:
-    """The same as `changed`, told by the content that the call itself says was there: as clients show it, with line
-    ends made one and without a byte order mark. Raises Unverified where that is not enough."""
+    """Judge the content as `judge_content` does, by the content before the call that the call itself reports: clients
+    convert its line ends and drop its byte order mark. Raises Unverified."""
     if not any(name in params for name in CONTENT):
         return "", True
     original = find_original(path, call)
@@ -224,7 +225,7 @@ def has_edit(call: ToolCall) -> bool:
 
 
 def find_original(path: str, call: ToolCall) -> str | None:
-    """The content before the call as the call itself tells it, None where it does not."""
+    """Return the content before the call as the call reports it, None if it does not."""
     plain = os.path.normpath(path)
     told = next((file.before for file in call.files if os.path.normpath(file.path) == plain), None)
     if told is None and len(call.files) == 1 and os.path.normpath(call.files[0].path) == plain:
@@ -235,7 +236,7 @@ def find_original(path: str, call: ToolCall) -> str | None:
 
 def judge_content(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: dict[str, Any]) -> tuple[str,
                                                                                                              bool]:
-    """(what is wrong with the content, whether no other call can have done it), by the content before."""
+    """Return (what is wrong with the content, whether only this call can have done it), by the content before."""
     if not any(name in params for name in CONTENT):
         return "", False
     if "sha256" not in was:
@@ -262,7 +263,7 @@ def judge_content(params: dict[str, Any], call: ToolCall, was: dict[str, Any], n
 
 
 def join_sent_text(call: ToolCall) -> str | None:
-    """All the text that the call put into the file; None where that is not known."""
+    """Return all text that the call put into the file, None if that is unknown."""
     from truecall_py.checks.support.edits import parse_edits
 
     try:
@@ -273,7 +274,7 @@ def join_sent_text(call: ToolCall) -> str | None:
 
 
 def find_untouched_text(call: ToolCall, was: dict[str, Any]) -> list[str] | None:
-    """The content before, without what the edits replaced; None where they are not known."""
+    """Return the pieces of the content before that no edit replaced, None if they are unknown."""
     from truecall_py.checks.support.edits import find_outcomes, list_untouched, parse_edits
     from truecall_py.checks.support.line_endings import find_wide_encoding, read_view
 
@@ -284,7 +285,7 @@ def find_untouched_text(call: ToolCall, was: dict[str, Any]) -> list[str] | None
 
 
 def judge_edits(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now: dict[str, Any]) -> tuple[str, bool]:
-    """(what is wrong with the edits or outside of them, whether it is this call's doing). Raises Unverified."""
+    """Return (what is wrong with the edits or outside of them, whether this call did it). Raises Unverified."""
     if "rest" not in params and "edits" not in params:
         return "", True
     from truecall_py.checks.support.edits import (
@@ -317,7 +318,7 @@ def judge_edits(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now
 
 
 def find_first_difference(wanted: str, held: str, readable: Any) -> str:
-    """The first line in which two texts differ, for a person."""
+    """Return the first line in which two texts differ, for people."""
     ours, theirs = wanted.split("\n"), held.split("\n")
     for number, (left, right) in enumerate(zip(ours, theirs, strict=False), 1):
         if left != right:
@@ -326,7 +327,7 @@ def find_first_difference(wanted: str, held: str, readable: Any) -> str:
 
 
 def read_committed(params: dict[str, Any], path: str, world: World) -> dict[str, Any] | None:
-    """The file as the last commit has it, None where it has none. Raises Unverified."""
+    """Return the facts of the file in the last commit, None if the commit does not have it. Raises Unverified."""
     job: dict[str, object] = {"do": "committed", "path": os.path.realpath(path), "project": world.project}
     told: Any = world.slow(job)
     if told.get("nothing"):

@@ -1,5 +1,5 @@
-"""file_exists: a file is there and is what it should be. Never takes a folder, a device or a differently
-spelt name for the file that was meant."""
+"""file_exists: a file exists with the wanted properties. A folder, a device or a differently spelt name is not the
+wanted file."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ NAMED = (
     (modes.S_ISBLK, "a device"),
 )
 CONTENT = ("contains", "not_contains", "matches", "equals", "not_lost", "sha256")
-# Clocks of file systems run a few milliseconds behind, and a hook starts a little after its call ended.
+# seconds: clocks of file systems are a few milliseconds late, and a hook starts a little after its call ended
 SLACK = 2.0
 
 
@@ -146,18 +146,18 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | None:
-    """What stands at the path before the call, as `mark` tells it; None: nothing."""
+    """Return the `file_mark` of the path before the call, None if nothing exists there."""
     found = find_file(params, world)[1]
     return None if found is None else file_mark(found)
 
 
 def needs_snapshot(params: dict[str, Any]) -> bool:
-    """A snapshot is not needed: without one, times decide whether the file is new."""
+    """Never: without a snapshot, the times decide whether the file is new."""
     return False
 
 
 def find_file(params: dict[str, Any], world: World) -> tuple[str, os.stat_result | None]:
-    """(the absolute path, what stands there): of a link what it points to, unless the link itself is meant."""
+    """Return (the absolute path, what exists there). A link is followed unless the contract means the link itself."""
     path = world.resolve(params["path"])
     follow = params.get("type", "file") not in ("symlink", "any")
     path = path if follow else strip_slashes(path)
@@ -165,23 +165,22 @@ def find_file(params: dict[str, Any], world: World) -> tuple[str, os.stat_result
 
 
 def strip_slashes(path: str) -> str:
-    """The path without slashes at its end: behind one, a link would be followed."""
+    """Return the path without slashes at its end, which would make a link be followed."""
     while path.endswith(("/", "/.")) and len(path) > 1:
         path = path[:-1] if path.endswith("/") else path[:-2] or "/"
     return path
 
 
 def explain_age(path: str, found: os.stat_result, earlier: Any, began: float | None, world: World) -> str:
-    """What shows that a file was not changed after the call began, "" where it was. A snapshot proves either by its
-    mark. Without one the times tell: that of the entry (ctime), which no program can set, and that of the content.
-    Raises Unverified where they cannot."""
+    """Return why a file did not change after the call began, "" if it did. A snapshot decides by the mark. Without
+    one, the times decide: ctime, which no program can set, and mtime. Raises Unverified if they cannot."""
     if began is None:
         raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
     last = max(found.st_mtime, found.st_ctime)
     if earlier is not ABSENT:
         if earlier != file_mark(found):
             return ""
-        if found.st_ctime_ns % 10**9 == 0 and last >= began - SLACK:  # a file system that keeps whole seconds
+        if found.st_ctime_ns % 10**9 == 0 and last >= began - SLACK:  # a file system that stores whole seconds
             raise Unverified(f"{path} was changed within {SLACK:.0f} s of the start of the call", "probe")
         return f"{path} is as it was before the call: last changed {max(0.0, world.wall() - last):.0f} s ago"
     if last > world.wall() + SLACK:
@@ -194,12 +193,12 @@ def explain_age(path: str, found: os.stat_result, earlier: Any, began: float | N
 
 
 def file_mark(found: os.stat_result) -> list[int]:
-    """What of a file changes with any change to it, even one that writes the same again."""
+    """Return values that change with every write to a file, even of the same bytes."""
     return [found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
 def is_base_gone(path: str, world: World) -> bool:
-    """Whether a relative path starts in a folder that is there no more: what stood in it cannot be told."""
+    """Whether a relative path starts in a folder that no longer exists, so that its content is unknown."""
     return not path.startswith(("/", "~")) and world.base is not None and world.stat(world.base) is None
 
 
@@ -215,7 +214,7 @@ def judge_attributes(params: dict[str, Any], found: os.stat_result) -> str:
 
 
 def judge_content(params: dict[str, Any], path: str, call: ToolCall, world: World) -> str:
-    """What is wrong with the content, or "" where all that was asked for holds."""
+    """Return what is wrong with the content, "" if it is right."""
     if not any(params.get(name) is not None for name in CONTENT):
         return ""
     held = world.read(path)
@@ -250,7 +249,7 @@ def judge_content(params: dict[str, Any], path: str, call: ToolCall, world: Worl
 
 
 def find_difference(wanted: str, held: bytes) -> str:
-    """Where the content first differs, for a person: line and both texts."""
+    """Return the first difference of the content, for people: its line, and both texts."""
     theirs = held.decode("utf-8", "replace")
     if not theirs:
         return "is empty"

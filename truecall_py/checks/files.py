@@ -1,5 +1,5 @@
-"""files: as many files as there should be have names that a glob means. Never counts what it could not see as
-nothing, and never takes an absence for a removal."""
+"""files: the wanted number of files match a glob. What cannot be read never counts as nothing, and an absence is no
+removal."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ EXAMPLES = (
     },
 )
 
-SHOWN = 5  # paths that are told
-SLACK = 2.0  # seconds by which clocks of file systems differ from ours
-NAMED = 2000  # files of which a snapshot keeps the marks
+SHOWN = 5  # paths in a message
+SLACK = 2.0  # seconds by which clocks of file systems may differ
+NAMED = 2000  # the most files whose marks a snapshot keeps
 WORDS = {"file": ("file", "files"), "dir": ("folder", "folders"), "any": ("entry", "entries")}
 
 
@@ -88,8 +88,8 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
-    """How many there are before the call, a digest of what they are, and (where it is asked which changed) the
-    marks of each."""
+    """Return the number of matches before the call, a digest of them and, if the contract counts changed files, the
+    mark of each."""
     found = find_matches(params, world)
     told: dict[str, Any] = {"count": len(found), "digest": digest_marks(found)}
     if params.get("newer_than") and len(found) <= NAMED:
@@ -98,7 +98,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
 
 
 def find_matches(params: dict[str, Any], world: World) -> dict[str, os.stat_result]:
-    """All that the glob names, by path. Raises Unverified."""
+    """Return everything that matches the glob, by path. Raises Unverified."""
     kind = params.get("type", "file")
     wanted = {"file": modes.S_ISREG, "dir": modes.S_ISDIR}.get(kind)
     return {path: found for path, found in find_entries(params["glob"], world) if not wanted or wanted(found.st_mode)}
@@ -142,35 +142,35 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         return refuted(expected, told, blank=not found)
     effect = compare_effect(earlier if earlier is ABSENT else earlier["digest"], digest_marks(found))
     if matcher.get("increased_by") == 0 and effect == OLD and earlier["count"]:
-        return verified(expected, told)  # that nothing changed is what is asked for
+        return verified(expected, told)  # the contract requires that nothing changed
     if sure:
         return verified(expected, told, effect)
     if params.get("vacuous") == "ok" or (params.get("newer_than") and found):
-        return verified(expected, told)  # others are there, so that the glob means something
+        return verified(expected, told)  # other files match, so the glob is right
     if earlier is ABSENT:
         return unverified(expected, f"{told}, and nothing proves that there were any before", "harness")
-    return verified(expected, told, effect)  # where none were there before either, nothing has changed
+    return verified(expected, told, effect)  # nothing matched before either, so nothing changed
 
 
 def select_newer(
     found: dict[str, os.stat_result], earlier: Any, began: float | None, now: float
 ) -> tuple[dict[str, os.stat_result], dict[str, os.stat_result]]:
-    """(those that changed since the call began, those of which that cannot be told). A time that is still to come at
-    `now` tells nothing. Raises Unverified where neither a snapshot nor the harness says when the call began."""
+    """Return (those that changed since the call began, those for which that is unknown). A time later than `now` says
+    nothing. Raises Unverified if neither a snapshot nor the client says when the call began."""
     marks = None if earlier is ABSENT else earlier.get("marks")
     if marks is not None:
         return {path: each for path, each in found.items() if marks.get(path) != file_mark(each)}, {}
     if began is None:
         raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
     sure = {path: each for path, each in found.items() if began <= each.st_mtime <= now + SLACK}
-    # A file that was unpacked or moved keeps its old time; when its entry changed says that it may be one.
+    # An unpacked or moved file keeps its old time, but the time of its entry (ctime) is new.
     near = {path: each for path, each in found.items() if path not in sure
             and max(each.st_mtime, each.st_ctime) >= began - SLACK}  # fmt: skip
     return sure, near
 
 
 def describe_count(params: dict[str, Any], sure: dict[str, Any], found: dict[str, Any], earlier: Any) -> str:
-    """What was counted, with the first names."""
+    """Return what was counted, with the first names."""
     kind = params.get("type", "file")
     words = f"{len(sure)} {WORDS[kind][len(sure) != 1]}"
     if params.get("newer_than"):

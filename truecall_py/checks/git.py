@@ -1,5 +1,5 @@
-"""git: what a repository, and its remote itself, say of a commit, a branch, a push. Never runs what the repository
-names, never believes the tracking ref for the remote, and never takes "git gave no answer" for one."""
+"""git: a repository, and its remote itself, have the wanted commit, branch, tag or file. It never runs what the
+repository names, and never takes the tracking ref, or no answer of git, for the state of the remote."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FIELDS = (
     field("refspec", "text", "The pushed refs, as for `git push` (:name, deleted; +name, exactly that; + alone, "
           "exactly the current branch); default: the current branch.", templated=True),
 )  # fmt: skip
-QUALIFIERS = ("folder", "at", "vacuous", "remote", "refspec")  # these say where or what, and assert nothing alone
+QUALIFIERS = ("folder", "at", "vacuous", "remote", "refspec")  # these say where to look, and assert nothing
 ASSERTS = tuple(each.name for each in FIELDS if each.name not in QUALIFIERS)
 ONLY_AFTER = {"commit": (), "head": (), "unmoved": (), "pushed": ()}
 MODULES = {
@@ -104,7 +104,7 @@ EXAMPLES = (
 
 
 def load_part(name: str) -> Part:
-    """The Part of a field, from the one module that holds it."""
+    """Import the Part of a field from its module."""
     owner = next(module for module, names in MODULES.items() if name in names)
     __import__(f"truecall_py.checks.support.{owner}")
     from sys import modules
@@ -114,7 +114,7 @@ def load_part(name: str) -> Part:
 
 
 def list_asserted(params: dict[str, Any]) -> list[str]:
-    """The fields that assert something, in the order in which they are declared."""
+    """Return the given fields that assert something, in the order of their declaration."""
     return [name for name in ASSERTS if params.get(name) is not None]
 
 
@@ -123,7 +123,7 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def make_look(params: dict[str, Any], call: ToolCall, world: World) -> Look:
-    """Raises Unverified where the folder is not known."""
+    """Return the Look at the repository. Raises Unverified if its folder is unknown."""
     folder = world.resolve(params["folder"]) if params.get("folder") else world.resolve(".").removesuffix("/.")
     return Look(params, Repository(world, folder or "/"), world, call)
 
@@ -154,7 +154,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
-    """What the fields that were asked for are now, by name; what cannot be seen is left out."""
+    """Return the state of the given fields before the call, by name. What is unreadable is left out."""
     look = make_look(params, call, world)
     seen = {}
     for name in list_asserted(params):

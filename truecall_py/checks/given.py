@@ -1,5 +1,4 @@
-"""given: a value that the call itself carries is what it should be. Looks at nothing else, and never takes a value
-that is not there for one."""
+"""given: a value of the call itself is right. It reads nothing else, and a missing value never counts as one."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ EXAMPLES = (
 
 
 def payload_only(params: dict[str, Any]) -> bool:
-    """It looks at a value that is handed to it alone."""
+    """Always: it uses only the value that it is given."""
     return True
 
 
@@ -54,8 +53,8 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def lacking(params: dict[str, Any], facts: Facts) -> Outcome | None:
-    """The outcome where the value is an argument that a call which is not made yet does not carry; None where it is
-    another value. `params` are as the contract has them. After a call it is no lie of the tool's, but a doubt."""
+    """Return the outcome if the call, which is not made yet, lacks the argument; None if the value is not an argument
+    or exists. `params` still contain templates. After a call, a missing argument is unverified."""
     from truecall_py.contracts.template import Part, parse, resolve
 
     value, wanted = params.get("value"), params.get("is")

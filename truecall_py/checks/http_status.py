@@ -1,5 +1,5 @@
-"""http_status: a server answers as it should, now. Never asks a host that the contract does not name to be
-asked, and never takes "somebody answered" for the right answer where more is asked, nor "accepted" for done."""
+"""http_status: a server answers as it should, now. It asks only hosts that the contract names. Any answer is not the
+right answer, and an accepted request is not a finished one."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ EXAMPLES = (
 
 FOLLOWED = 5
 ACCEPTED = 202
-NOTHING = (404, 410)  # of what is looked up by its own address
+NOTHING = (404, 410)  # statuses of a receipt that does not exist
 TRANSIENT = ("status 5", "status 408", "status 425", "status 429")  # answers of a service that may change soon
 WHOLE = "$"  # the path of the whole answer
 LONGEST = 1 << 16  # characters of JSON of one value that is kept from before the call
@@ -88,12 +88,12 @@ def list_statuses(params: dict[str, Any]) -> list[Any]:
 
 
 def is_wanted(status: int, statuses: list[Any]) -> bool:
-    """Whether a status is one of those wanted."""
+    """Whether a status is one of the wanted ones."""
     return any(str(item).lower() in (str(status), f"{status // 100}xx") for item in statuses)
 
 
 def is_pending(status: int, statuses: list[Any]) -> bool:
-    """Whether a server says that it will do the work later, where that is not what was wanted."""
+    """Whether the server accepted the work for later, although the contract wants it done."""
     return status == ACCEPTED and is_wanted(status, statuses) and str(ACCEPTED) not in map(str, statuses)
 
 
@@ -118,7 +118,7 @@ def list_counts(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def require_consistent(params: dict[str, Any]) -> None:
-    """Raises Unverified where something is asked of a body that never comes."""
+    """Raise Unverified if the contract asks about the body of a HEAD request."""
     asked_for = [name for name in ("json", "count", "body") if params.get(name)]
     if params.get("method") == "HEAD" and asked_for:
         raise Unverified(f"HEAD has no body, and {asked_for[0]} is asked of one; let method be GET", "contract")
@@ -152,13 +152,13 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def fetch(params: dict[str, Any], world: World) -> Fetched:
-    """The answer of the server. Raises network.Refused, Unverified."""
+    """Return the answer of the server. Raises http.Refused, Unverified."""
     from truecall_py.world.http import host_of
 
     require_consistent(params)
     url = params["url"]
     redirects = FOLLOWED if params.get("redirects") else 0
-    # A template cannot form the host of a URL, so this one is the contract's own word.
+    # A template cannot form the host of a URL, so the contract itself names this one.
     named = (host_of(url),)
     return world.fetch(url, params.get("method", "GET"), params.get("headers") or {}, redirects, named)
 
@@ -175,7 +175,7 @@ def is_transient(outcome: Outcome) -> bool:
 
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
-    """The JSON of a final 2xx answer; ABSENT where the server says that there is nothing. Raises Unverified."""
+    """Return the JSON of a final 2xx answer; ABSENT if the server says that there is nothing. Raises Unverified."""
     from truecall_py.world.http import Refused
 
     try:
@@ -198,8 +198,8 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
-    """The values that are compared with those from before the call, by field and path; those that are not there
-    are left out. Asks nothing where nothing is compared."""
+    """Return the values before the call that the contract compares, by field and path, without the missing ones.
+    Raises Unverified if it compares nothing."""
     if not needs_snapshot(params):
         raise Unverified("nothing is compared with the answer before the call", "contract")
     answer = fetch(params, world)
@@ -214,7 +214,7 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
 
 
 def read_values(params: dict[str, Any], answer: Fetched) -> dict[str, Any]:
-    """Every value of an answer that has a matcher which compares with before. Raises Unverified."""
+    """Return every value of an answer that a matcher compares with the value before. Raises Unverified."""
     from truecall_py.core.fast_json import dumps
 
     found: dict[str, Any] = {}
@@ -237,12 +237,12 @@ def read_values(params: dict[str, Any], answer: Fetched) -> dict[str, Any]:
 
 
 def find_effect(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | None) -> str:
-    """NEW where a value that is compared with before has changed; else nothing is known of the effect."""
+    """Return NEW if such a value changed, else ""."""
     return NEW if earlier is not None and read_values(params, answer) != earlier else ""
 
 
 def explain_unreadable(answer: Fetched) -> str:
-    """Why a body cannot be judged, or ""."""
+    """Return why a body cannot be judged, "" if it can."""
     from truecall_py.world.http import CHARSETS, charset
 
     encoding = answer.headers.get("content-encoding", "identity")
@@ -255,19 +255,19 @@ def explain_unreadable(answer: Fetched) -> str:
 
 
 def parse_body(answer: Fetched) -> Any:
-    """The JSON of an answer, ABSENT where it is none. Raises Unverified for JSON that is not strict."""
+    """Return the JSON of an answer, ABSENT if it is not JSON. Raises Unverified for JSON that is not strict."""
     from truecall_py.core.fast_json import Refused, loads
 
     try:
         return loads(answer.body)
     except Refused as refused:
-        if answer.body.lstrip()[:1] in ("{", "["):  # JSON of a kind, which may well say what is asked for
+        if answer.body.lstrip()[:1] in ("{", "["):  # JSON of a kind, which may contain the right value
             raise Unverified(f"the JSON of the answer is not strict: {refused}", "tool") from None
         return ABSENT
 
 
 def value_at_path(plain: Any, path: str, name: str = "json") -> Any:
-    """The value at a path of the answer, or for `count` the number of its elements; ABSENT where there is none."""
+    """Return the value at a path of the answer, or for `count` the number of its elements; ABSENT without one."""
     value = plain if path == WHOLE else value_at(plain, path)
     return value if name == "json" else ABSENT if isinstance(value, str) else measure(value)
 
@@ -277,7 +277,7 @@ def media_type(answer: Fetched) -> str:
 
 
 def judge_content(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any] | None, world: World) -> str:
-    """What is wrong with the answer, or ""; `earlier` are the values from before the call."""
+    """Return what is wrong with the answer, "" if it is right; `earlier` are the values from before the call."""
 
     def old(name: str) -> tuple[Any] | None:
         return None if earlier is None else (earlier.get(name, ABSENT),)
@@ -309,7 +309,7 @@ def judge_content(params: dict[str, Any], answer: Fetched, earlier: dict[str, An
 
 
 def describe_before(matcher: dict[str, Any], was: tuple[Any] | None) -> str:
-    """What the value was before the call, where the matcher compares with that."""
+    """Return the value before the call, if the matcher compares with it."""
     return f" (before the call {quote_value(was[0], 60)})" if was is not None and has_delta(matcher) else ""
 
 

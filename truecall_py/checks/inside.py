@@ -1,5 +1,5 @@
-"""inside: what a path really means lies where it may. Follows every link before it judges, runs no git, and reads
-no more of a repository than its .git files."""
+"""inside: the real target of a path is in an allowed folder. It follows every link before it judges, runs no git, and
+reads only the .git files of a repository."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
-    """What stands at the path before the call, and where it leads if it is a link; None: nothing."""
+    """Return the mark of the path before the call, and its target if it is a link; None if nothing exists there."""
     path = world.resolve(params["path"]).rstrip("/") or "/"
     itself = world.stat(path, follow=False)
     if itself is None:
@@ -119,7 +119,8 @@ def session_folder(call: ToolCall, world: World) -> str | None:
 
 
 def find_root(params: dict[str, Any], call: ToolCall, world: World) -> tuple[str, bool]:
-    """(the real folder in which the path must lie, whether it is the session's checkout). Raises Unverified."""
+    """Return (the real folder that must contain the path, whether it is the session's checkout). Raises
+    Unverified."""
     if params.get("folder"):
         folder = world.resolve(params["folder"])
         found = world.stat(folder)
@@ -136,7 +137,7 @@ def find_root(params: dict[str, Any], call: ToolCall, world: World) -> tuple[str
 
 
 def is_within(real: str, folder: str, world: World) -> bool:
-    """Whether a real path is the folder or lies in it, as the file system sees it, however it is spelt."""
+    """Whether a real path is the folder or is in it, as the file system sees it, however it is spelt."""
     wanted = world.stat(folder)
     while True:
         here = world.stat(real)

@@ -1,5 +1,5 @@
-"""package: a package is installed where it was meant to be. Never takes another environment for the one that was
-meant: where nobody says which one that is, there is no verdict."""
+"""package: a package is installed in the right place. If nothing says which environment is meant, there is no
+verdict: another environment is never taken for it."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ EXAMPLES = (
     },
 )
 
-# Options by which a package goes into another place than the environment or folder itself, or nowhere. pip and npm
-# take the beginning of a long one for the whole, and one letter with others or with its value in the same word.
+# Options that install a package elsewhere than in the environment or folder itself, or nowhere. pip and npm
+# accept an abbreviated long option, and a letter together with others or with its value.
 ELSEWHERE = ("--target", "--prefix", "--root", "--user", "--dry-run", "--system", "--active", "--report")
 SAME = ("--pre", "--r", "--root-user-action", "--python", "--requirement", "--retries", "--require-hashes")
 ELSEWHERE_NPM = ("--global", "--location", "--prefix", "--dir", "--cwd", "--workspace", "--workspaces",
@@ -89,7 +89,7 @@ OTHERS = frozenset(("global", "workspace", "workspaces"))  # subcommands for ano
 VARIABLES_NPM = ("npm_config_", "pnpm_", "yarn_", "bun_")
 ACTIVATE = "/bin/activate"
 SWITCHES = ("PIP_", "UV_", "VIRTUAL_ENV", "--active")  # variables and options by which pip and uv go elsewhere
-# Commands after which an environment that was activated may be another one.
+# Commands after which another environment may be active.
 UPSETTING = frozenset((
     "deactivate", "conda", "mamba", "micromamba", "pyenv", "workon", "nvm", "asdf", "mise", "hash", "export",
     "declare", "typeset", "unset", "eval", "alias", "exec", "enable", "builtin",
@@ -152,12 +152,12 @@ def judge_absent(
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[list[Any]]:
-    """What is installed under the name before the call: version, and the mark of its metadata."""
+    """Return what is installed under the name before the call: version, path and mark of its metadata."""
     return describe_installed(find_installed(parse_name(params)[0], params, call, world)[0])
 
 
 def needs_snapshot(params: dict[str, Any]) -> bool:
-    """That a package is not there proves nothing where it never was."""
+    """If the package must be absent: it may never have been installed."""
     return bool(params.get("absent") or has_delta(params.get("version")))
 
 
@@ -166,7 +166,7 @@ def describe_installed(found: list[Installed]) -> list[list[Any]]:
 
 
 def parse_name(params: dict[str, Any]) -> tuple[str, str, bool]:
-    """(name, what is asked of the version or "", whether it holds only under a condition) of the contract's words."""
+    """Return (name, required version or "", whether it applies only under a condition) of the contract's text."""
     from truecall_py.checks.support.requirement import parse_npm, parse_pip
 
     if not params["name"].strip():
@@ -175,7 +175,7 @@ def parse_name(params: dict[str, Any]) -> tuple[str, str, bool]:
 
 
 def find_version(found: list[Installed]) -> str:
-    """The version of what is installed. Raises Unverified where two are, and Python takes whichever it finds."""
+    """Return the installed version. Raises Unverified if there are two, because Python takes either."""
     usable = {one.version for one in found if not one.trouble}
     if len(usable) > 1:
         raise Unverified(f"{found[0].name} is there in the versions {', '.join(sorted(usable))} at once", "world")
@@ -184,7 +184,8 @@ def find_version(found: list[Installed]) -> str:
 
 def find_installed(name: str, params: dict[str, Any], call: ToolCall, world: World) -> tuple[list[Installed], str,
                                                                                              bool]:
-    """(what is installed under a name, where that is, whether more may be seen there). Raises Unverified."""
+    """Return (what is installed under a name, where that is, whether more may be visible there). Raises
+    Unverified."""
     if params["manager"] == "npm":
         from truecall_py.checks.support import node_modules
 
@@ -201,19 +202,19 @@ def find_installed(name: str, params: dict[str, Any], call: ToolCall, world: Wor
 
 
 def find_named_environment(python: str, world: World) -> Environment:
-    """The environment that the contract names: a folder, an interpreter, or the name of one on PATH."""
+    """Return the environment that the contract names: a folder, an interpreter, or a name of PATH."""
     from truecall_py.checks.support.site_packages import ask_interpreter, find_environment
 
     path = python if python.startswith(("/", "~")) else os.path.join(world.project or world.resolve("."), python)
     path = world.resolve(path)
     if "/" in python or not python.startswith(("python", "pypy")) or os.path.isdir(path):
         return find_environment(path, True, world)
-    return ask_interpreter(python, world)  # never one that lies in the project: that is not what a bare name means
+    return ask_interpreter(python, world)  # never one inside the project: a bare name is a program of PATH
 
 
 def list_commands(call: ToolCall) -> list[tuple[Simple, list[str | None]]]:
-    """The simple commands of a call's command line, each with its words without env, sudo and the like (empty where
-    these cannot be told). Raises Unverified for a line that cannot be read."""
+    """Return the simple commands of the call, each with its words without env, sudo and the like (none if these are
+    unknown). Raises Unverified for an unreadable command line."""
     from truecall_py.shell.commands import simple_commands
     from truecall_py.shell.unwrap import unwrap
 
@@ -225,8 +226,8 @@ def list_commands(call: ToolCall) -> list[tuple[Simple, list[str | None]]]:
 
 
 def may_install_elsewhere(call: ToolCall, world: World) -> bool:
-    """Whether a call installs, or may install, into another folder than the one that its words name: for all
-    projects, for another workspace, after a `cd`, by a variable."""
+    """Whether a call may install into another folder than its words name: globally, for another workspace, after a
+    `cd`, or by a variable."""
     moved = False
     line = str(call.args.get("command")).lower()
     for _, argv in list_commands(call):
@@ -249,8 +250,8 @@ def may_install_elsewhere(call: ToolCall, world: World) -> bool:
 def is_option(
     word: str | None, options: tuple[str, ...], same: tuple[str, ...], letters: str, valued: str = ""
 ) -> bool:
-    """Whether a word of a command is one of these options, whole or begun, or one of these letters among others; a
-    long option of `same` is itself. What follows a letter of `valued` is its value."""
+    """Whether a word is one of these options, whole or abbreviated, or has one of these letters. A long option of
+    `same` is itself. The rest after a letter of `valued` is its value."""
     if word is None or len(word) < 2 or word[0] != "-":
         return False
     if word.startswith("--"):
@@ -265,8 +266,8 @@ def is_option(
 
 
 def find_environment(call: ToolCall, world: World) -> Environment:
-    """The environment that a command names itself. Raises Unverified where it names none, more than one, or one of
-    which it is not certain that it was in use."""
+    """Return the environment that a command names. Raises Unverified if it names none, several, or one that may not
+    have been active."""
     from truecall_py.checks.support.site_packages import find_environment
 
     places: list[str | None] = []
@@ -300,8 +301,8 @@ def find_environment(call: ToolCall, world: World) -> Environment:
 
 
 def find_active(active: tuple[str, Simple] | None, simple: Simple, argv: list[str | None]) -> str | None:
-    """The environment that was activated before a command, where it is certain that it was, in the same shell, and
-    that the command is not one of another user's or of a PATH of its own."""
+    """Return the environment that was certainly activated in the same shell before a command; None for a command of
+    another user or with its own PATH."""
     if active is None or simple.inner or simple.argv[:1] != argv[:1] or simple.assignments:
         return None
     place, before = active
@@ -310,8 +311,8 @@ def find_active(active: tuple[str, Simple] | None, simple: Simple, argv: list[st
 
 
 def find_project_environment(world: World) -> str:
-    """The environment of the uv project around the folder of the call: beside the lock file that `uv add` writes.
-    Raises Unverified where there is none, or another one may be meant."""
+    """Return the environment of the uv project around the folder of the call: beside the lock file that `uv add`
+    writes. Raises Unverified if there is none, or another may be meant."""
     if os.environ.get("UV_PROJECT_ENVIRONMENT"):
         raise Unverified("UV_PROJECT_ENVIRONMENT names the environment", "contract")
     here = world.resolve(".")
@@ -324,7 +325,7 @@ def find_project_environment(world: World) -> str:
 
 
 def is_install(argv: list[str | None]) -> bool:
-    """Whether a command is pip, under any of its names, that installs or uninstalls; what else it does names no
+    """Whether a command is pip, under any of its names, that installs or uninstalls. Its other commands name no
     environment."""
     program = os.path.basename((argv or [""])[0] or "")
     if program.startswith("python"):
@@ -335,14 +336,14 @@ def is_install(argv: list[str | None]) -> bool:
 
 
 def find_interpreter(argv: list[str | None]) -> str | None:
-    """The path of the environment or interpreter that a pip command names; None where it names none."""
+    """Return the path of the environment or interpreter that a pip command names, None without any."""
     program = argv[0] or ""
     for at, word in enumerate(argv):
         if word in ("--python", "-p") and at + 1 < len(argv):
             return argv[at + 1]
         if word is not None and word.startswith("--python="):
             return word.partition("=")[2]
-    if "/" not in program or os.path.basename(program) == "uv":  # uv in an environment serves others, too
+    if "/" not in program or os.path.basename(program) == "uv":  # the uv of an environment installs into others, too
         return None
     if os.path.basename(program).startswith("python"):
         return program

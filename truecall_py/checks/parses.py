@@ -1,5 +1,5 @@
-"""parses: a file is what its language takes. Looks at syntax alone, runs nothing of the file, and calls nothing an
-error that the file's own readers take."""
+"""parses: a file is valid in its language. It tests only the syntax, runs nothing of the file, and accepts whatever
+the usual readers of the file accept."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ EXAMPLES = (
 )
 
 LANGUAGES = ("json", "jsonc", "yaml", "toml", "python")
-# What a file holds that another program makes the real one of: Jinja, Go templates, ERB.
+# Signs of a template from which another program makes the real file: Jinja, Go templates, ERB.
 MARKS = (b"{{", b"{%", b"<%")
 
 
@@ -87,7 +87,7 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | None:
-    """What stands at the path before the call; with `still` 1 or 0 after it: whether it parses. None: nothing."""
+    """Return the mark of the file before the call, None without one; with `still`, also 1 or 0: whether it parses."""
     path = world.resolve(params["path"])
     found = world.stat(path)
     if found is None:
@@ -102,7 +102,7 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
 
 
 def find_error(data: bytes, path: str, params: dict[str, Any], world: World) -> str:
-    """What keeps the data from being of its language, "" where nothing does. Raises Unverified."""
+    """Return the syntax error of the data, "" if it is valid. Raises Unverified."""
     try:
         parse(data, find_language(params), path, "as" in params, world)
     except Malformed as why:
@@ -111,7 +111,7 @@ def find_error(data: bytes, path: str, params: dict[str, Any], world: World) -> 
 
 
 def parsed_before(params: dict[str, Any], call: ToolCall, path: str, world: World) -> bool:
-    """Whether the file parsed before the call, as the look before it tells, or its harness. Raises Unverified."""
+    """Whether the file parsed before the call, by the snapshot or by its client. Raises Unverified."""
     earlier = world.earlier(NAME, params)
     if earlier is not ABSENT:
         return bool(earlier and earlier[-1])
@@ -122,11 +122,10 @@ def parsed_before(params: dict[str, Any], call: ToolCall, path: str, world: Worl
 
 
 def guess_other_language(data: bytes, kind: str) -> str:
-    """What a file that does not parse may be, beside a broken one, where only its name says in which language it is;
-    "" for nothing."""
-    plain = data.replace(b"${{", b"")  # GitHub's expressions stand in texts
+    """Return what an invalid file may be, other than broken, if only its name says its language; "" for nothing."""
+    plain = data.replace(b"${{", b"")  # GitHub's expressions are inside texts
     lines = [line.strip() for line in plain.split(b"\n")]
-    if kind == "python":  # where braces in braces are an everyday thing
+    if kind == "python":  # nested braces are common in Python
         if b"{%" in plain or any(line.startswith(b"{{") for line in lines):
             return "a template"
         return "Python 2" if any(line.startswith((b"print ", b"exec ")) for line in lines) else ""
@@ -168,7 +167,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def parse(data: bytes, kind: str, path: str, given: bool, world: World) -> None:
-    """Raises Malformed where the data is not of the language, Unverified where that cannot be told."""
+    """Raise Malformed for invalid data, Unverified if that is unknown."""
     if kind in ("json", "jsonc"):
         parse_json(decode(data, kind), kind, path, given)
         return
@@ -176,7 +175,7 @@ def parse(data: bytes, kind: str, path: str, given: bool, world: World) -> None:
     if kind == "python":
         if len(data) > 8_000_000:
             raise Unverified(f"{path} has {len(data)} bytes and is not parsed", "probe")
-        job["source"] = data.decode("latin-1")  # it may name its own encoding
+        job["source"] = data.decode("latin-1")  # the file may name its encoding
     else:
         job["text"] = decode(data, kind)
     answer = world.slow(job)

@@ -1,5 +1,5 @@
-"""port: something listens at a port, or nothing does. Never takes silence for a closed port, and never a server
-that was there before for the one that was started."""
+"""port: something listens at a port, or nothing does. Silence does not mean a closed port, and a server that was
+there before is not the one that the call started."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ EXAMPLES = (
     },
 )
 
-STEP = 0.2  # seconds between two looks while it must stay so
-ABOVE = 10  # ports above the one that was meant, where a server may have gone instead
+STEP = 0.2  # seconds between two probes while the state must last
+ABOVE = 10  # ports above the wanted one, which a server may have taken instead
 
 
 def expect(params: dict[str, Any]) -> str:
@@ -99,7 +99,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             held = world.now() - began
             others = near(port, ABOVE)[:3] if open_ and is_local(host) else ()
             candidates = tuple(name_port(host, other) for other in others)
-            # Where nothing ever was, that nothing is there proves nothing about a server that was to be stopped.
+            # If nothing ever listened, a closed port proves nothing about a server that should have stopped.
             blank = open_ and held < STEP and (earlier is ABSENT or not earlier[0])
             return refuted(expected, found + (f", after {held:.1f} s" if held >= STEP else ""), candidates, blank)
         if world.now() >= until:
@@ -121,7 +121,7 @@ def is_transient(outcome: Outcome) -> bool:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[Any]:
-    """Whether something listened before the call, and the identity of its sockets (None: not told)."""
+    """Return whether something listened before the call, and the identity of its sockets (None: unknown)."""
     from truecall_py.world.sockets import identity
 
     host, port = parse_place(params)
@@ -129,7 +129,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[
 
 
 def needs_snapshot(params: dict[str, Any]) -> bool:
-    """That nothing listens proves nothing where nothing did before."""
+    """If the port must be closed: it may never have been open."""
     return bool(params.get("state") == "closed")
 
 
@@ -146,7 +146,7 @@ def is_local(host: str) -> bool:
 
 
 def parse_place(params: dict[str, Any]) -> tuple[str, int]:
-    """Host and port. Raises Unverified for what is none."""
+    """Return host and port. Raises Unverified for a value that is not a port."""
     from truecall_py.world.sockets import HERE
 
     value = params["port"]

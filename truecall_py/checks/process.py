@@ -1,5 +1,5 @@
-"""process: a process is alive, and stays so. Never takes a process that is dead and not waited for, one that was
-given the same number later, or one of truecall's own for the one that was meant."""
+"""process: a process is alive, and stays alive. A zombie, a later process with the same id, or one of truecall's own
+processes is not the wanted one."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ EXAMPLES = (
     },
 )
 
-STEP = 0.1  # seconds between two looks while it must stay alive
-SLACK = 2.0  # seconds by which the time of a file may lie before the start of the process it names
-MANY = 3  # processes that are named one by one
+STEP = 0.1  # seconds between two probes while it must stay alive
+SLACK = 2.0  # seconds by which a file may be older than the process that it names
+MANY = 3  # processes named one by one
 
 
 def expect(params: dict[str, Any]) -> str:
@@ -112,7 +112,8 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def find_effect(found: list[Process], earlier: Any, call: ToolCall, world: World) -> str:
-    """What changed since before the call. A process that ran long before it is not new because its file is."""
+    """Return what changed since before the call. A process that ran long before it is not new because its file is
+    new."""
     told = compare_effect(earlier, list_identities(found))
     if told != NEW or any(mark not in list_identities(found) for mark in earlier):
         return told
@@ -122,12 +123,12 @@ def find_effect(found: list[Process], earlier: Any, call: ToolCall, world: World
 
 
 def is_older(process: Process, began: float) -> bool:
-    """Whether a process certainly ran before a time, clocks that disagree a little included."""
+    """Whether a process certainly ran before a time, with some tolerance for differing clocks."""
     return process.started + process.blur < began - SLACK
 
 
 def require_consistent(params: dict[str, Any]) -> None:
-    """Raises Unverified where two fields contradict each other."""
+    """Raise Unverified if two fields contradict each other."""
     one = params.get("pid") is not None or params.get("pid_file") is not None
     wrong = ""
     if params.get("pid") is not None and params.get("pid_file") is not None:
@@ -141,18 +142,18 @@ def require_consistent(params: dict[str, Any]) -> None:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[list[int | str]]:
-    """Which processes these were before the call: the id and the start of each."""
+    """Return the matching processes before the call: the id and the start of each."""
     require_consistent(params)
     return list_identities(find_living(params, world)[0])
 
 
 def needs_snapshot(params: dict[str, Any]) -> bool:
-    """That one is gone proves nothing where it never was; that one is new, the time alone tells badly."""
+    """If the process must be absent or new: it may never have existed, and times alone are a weak proof."""
     return bool(params.get("absent") or params.get("since") or has_delta(params.get("count")))
 
 
 def find_living(params: dict[str, Any], world: World) -> tuple[list[Process], str]:
-    """The living processes that are meant, and what there is to say where there are none. Raises Unverified."""
+    """Return the matching processes that are alive, and what to say if there are none. Raises Unverified."""
     from truecall_py.world.process_table import ZOMBIE, ancestors, find, own
 
     wanted = params.get("command")
@@ -183,7 +184,7 @@ def find_living(params: dict[str, Any], world: World) -> tuple[list[Process], st
 
 
 def parse_pid(value: Any) -> int | None:
-    """The id that a value of a call is. Raises Unverified for one that is none."""
+    """Return the process id in a value of the call. Raises Unverified for anything else."""
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         value = int(value.strip()[:20])
     if isinstance(value, float) and value.is_integer():
@@ -194,7 +195,7 @@ def parse_pid(value: Any) -> int | None:
 
 
 def read_pid_file(path: str, world: World) -> tuple[int | None, float]:
-    """The id in a file (None: there is no file) and the time at which it was written."""
+    """Return the id in a file (None: there is no file) and the time at which the file was written."""
     full = world.resolve(path)
     found = world.stat(full)
     if found is None:
@@ -210,13 +211,13 @@ def read_pid_file(path: str, world: World) -> tuple[int | None, float]:
 def select_new(
     found: list[Process], why: str, earlier: Any, call: ToolCall, world: World
 ) -> tuple[list[Process], str]:
-    """Those of the processes that this call started, and what there is to say where there are none. That the look
-    before the call did not see one is not enough: its id may not have stood in the file, or its name been another."""
+    """Return the processes that this call started, and what to say if there are none. That the snapshot lacks a
+    process is not enough: its id may not have been in the file, or its command line may have been another."""
     unseen = [process for process in found if earlier is ABSENT or process.identity not in earlier]
     began = world.began(call.duration)
     if unseen and began is None:
         raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
-    # The look's own time is exact, and what it did not see has the blur in its favour; a duration is not exact.
+    # The time of a snapshot is exact, so a process that it lacks has the blur in its favour. A duration is not exact.
     favour = -1 if earlier is ABSENT else 1
     fresh = [process for process in unseen if process.started + favour * process.blur >= (began or 0.0)]
     doubtful = [process for process in unseen if process not in fresh and not is_older(process, began or 0.0)]
@@ -228,7 +229,7 @@ def select_new(
 
 
 def find_survivors(found: list[Process], params: dict[str, Any], world: World) -> list[Process]:
-    """Those that live as long as they should; looked at again and again, so that an early end is seen early."""
+    """Return the processes that live as long as they should. It probes repeatedly, to see an early end early."""
     from truecall_py.world.process_table import find
 
     until = world.now() + params["alive_for"]
@@ -243,14 +244,14 @@ def find_survivors(found: list[Process], params: dict[str, Any], world: World) -
 
 
 def judge_absent(params: dict[str, Any], expected: str, world: World) -> Outcome:
-    """The outcome where none may be there: another process of the same id is not the one that was meant."""
+    """Return the outcome if no process may exist. Another process with the same id is not the one that was meant."""
     earlier = world.earlier(NAME, params)
     found, why = find_living(params, world)
     still = found
     if earlier is not ABSENT and not params.get("command"):
         still = [process for process in found if process.identity in earlier]
     if earlier is not ABSENT and not still:
-        still = find_remaining(earlier, world)  # a stop that removed the file and left the process
+        still = find_remaining(earlier, world)  # the call removed the file and left the process
         if still and params.get("command") and not matches(params["command"], still[0].line, world):
             renamed = f"{name_processes(still)} ran before the call and still does, with another command line"
             return unverified(expected, renamed, "world")
@@ -265,7 +266,7 @@ def judge_absent(params: dict[str, Any], expected: str, world: World) -> Outcome
 
 
 def find_remaining(earlier: list[Any], world: World) -> list[Process]:
-    """Those that were there before the call and still live."""
+    """Return the processes that existed before the call and still live."""
     from truecall_py.world.process_table import find
 
     found = [find(pid, world) for pid, _ in earlier]
@@ -277,7 +278,7 @@ def list_identities(found: list[Process]) -> list[list[int | str]]:
 
 
 def name_processes(found: list[Process]) -> str:
-    """The processes for a person: ids and command lines of the first, the number of the rest."""
+    """Return the processes for people: ids and command lines of the first, the number of the others."""
     words = [f"process {each.pid} ({quote_value(each.line, 80)})" for each in found[:MANY]]
     more = len(found) - MANY
     return " and ".join(words) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""result: what the tool answered, compared as data. Never reads meaning into words."""
+"""result: the answer of the tool, compared as data. It never interprets words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from truecall_py.core.types import Outcome, ToolCall
     from truecall_py.world.world import World
 
-# An answer is no command, and there was none before the call.
+# An answer is not a command, and there is none before the call.
 MATCHER_FIELDS = tuple(item for item in OPERATORS if item.name not in ("runs", *DELTAS))
 
 NAME = "result"
@@ -69,7 +69,7 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def payload_only(params: dict[str, Any]) -> bool:
-    """It looks at the answer alone."""
+    """Always: it uses only the answer."""
     return True
 
 

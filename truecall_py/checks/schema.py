@@ -1,5 +1,5 @@
-"""schema: the arguments, or the structured result, against a JSON Schema. Never fetches a schema, and never takes an
-absent result, or a schema that says nothing, for a match."""
+"""schema: the arguments, or the structured result, match a JSON Schema. It never fetches a schema. A missing result,
+or a schema that asserts nothing, is no match."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAILURE_CLASS = "schema"
 COST = 12.5
 FIELDS = (
     field("schema", "json-schema", "The schema, draft 2020-12 unless it names another; or the path of a JSON file."),
-    # Of the same kind, so that its content is pinned when the contract is trusted.
+    # Of the same kind, so that `truecall trust` pins its content.
     field("file", "json-schema", "A JSON file with the schema, relative to the contract's folder."),
     field("path", "text", "The path in the value, e.g. `items.0`; default: all of it."),
     field("of", "choice", "args or result; default: the result in `post`, the arguments in `pre`.",
@@ -64,7 +64,7 @@ NAMES = {"args": "the arguments", "result": "the result"}
 
 
 def list_sent_args(call: ToolCall) -> dict[str, Any]:
-    """The arguments as the client sent them, without the neutral names beside its own."""
+    """Return the arguments as the client sent them, without the neutral names that truecall adds."""
     return {name: value for name, value in call.args.items() if name not in call.added}
 
 
@@ -81,7 +81,7 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def payload_only(params: dict[str, Any]) -> bool:
-    """It looks at the answer alone (and at the contract's own schema)."""
+    """Always: it uses only the call and the contract's own schema."""
     return True
 
 
@@ -118,5 +118,5 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def shorten_message(message: str) -> str:
-    """A message of jsonschema, which quotes the whole value it is about, without the middle."""
+    """Return a message of jsonschema, which quotes the whole value, without its middle."""
     return quote_value(message, 200)[1:-1] if len(message) > 198 else message

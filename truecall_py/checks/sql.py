@@ -1,5 +1,5 @@
-"""sql: what a text of SQL would do, by its words alone. Asks no database, and never calls a statement sweeping that
-some database might read otherwise."""
+"""sql: what a text of SQL would do, by its words alone. It asks no database. It calls a statement sweeping only if
+every database reads it so."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ EXAMPLES = (
 
 
 def payload_only(params: dict[str, Any]) -> bool:
-    """It looks at the text alone."""
+    """Always: it uses only the text."""
     return True
 
 

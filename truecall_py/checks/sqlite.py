@@ -1,5 +1,5 @@
-"""sqlite: a database holds the rows, the value or the columns that it should. Reads only, by one SELECT of the
-contract's own; values of the call are bound to it and never become a part of its text."""
+"""sqlite: a database has the wanted rows, value or columns. It only reads, by one SELECT of the contract. Values of
+the call are bound, and never become part of the query."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ EXAMPLES = (
     },
 )  # fmt: skip
 
-LONGEST = 1 << 16  # characters of a value that is kept from before the call
+LONGEST = 1 << 16  # characters of a value in a snapshot
 
 
 def expect(params: dict[str, Any]) -> str:
@@ -96,13 +96,13 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def row_matcher(params: dict[str, Any]) -> dict[str, Any]:
-    """The matcher on the number of rows."""
+    """Return the matcher on the number of rows."""
     given: dict[str, Any] | None = params.get("rows")
     return given or ({} if params.get("value") else {"at_least": 1})
 
 
 def require_consistent(params: dict[str, Any]) -> None:
-    """Raises Unverified for fields that are about another field which is not there."""
+    """Raise Unverified for a field that needs another field, which is missing."""
     for name, owner in (("params", "query"), ("rows", "query"), ("value", "query"), ("columns", "table")):
         if params.get(name) is not None and not params.get(owner):
             raise Unverified(f"sqlite holds {name} and no {owner}", "contract")
@@ -140,13 +140,13 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def was_empty(earlier: Any) -> bool:
-    """Whether no look shows that there was something before: then that there is nothing proves nothing."""
+    """Whether no snapshot shows that there was something before: then an absence proves nothing."""
     return earlier is ABSENT or not (earlier.get("rows") or earlier.get("columns"))
 
 
 def find_effect(params: dict[str, Any], now: dict[str, Any], earlier: Any) -> str:
-    """What the call can have brought about: another answer to what is asked. That something else was written into
-    the same file is no effect; only where all that is asked is a comparison with before, nothing else is at hand."""
+    """Return the effect: whether the answer to the contract's questions changed. Another write to the same file is no
+    effect, unless the contract only compares with the state before."""
     rows, value = row_matcher(params), params.get("value")
     if not params.get("table") and all(has_delta(matcher) for matcher in (rows, value) if matcher):
         return compare_effect(earlier, now)
@@ -162,7 +162,7 @@ def open_database(path: str, world: World) -> Database:
 
 
 def holds_without_rows(params: dict[str, Any], world: World) -> bool:
-    """Whether a database without any row could meet the contract, so that none at all is no refutation."""
+    """Whether a database without rows could meet the contract, so that a missing database is no refutation."""
     rows, value = row_matcher(params), params.get("value")
     if has_delta(rows) or has_delta(value):
         return True
@@ -173,8 +173,8 @@ def holds_without_rows(params: dict[str, Any], world: World) -> bool:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any]:
-    """What the query gives before the call, and how the files of the database stand. A database or a table that is
-    not there has no rows."""
+    """Return the answer to the query before the call, and the stamp of the database files. A missing database or
+    table has no rows."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.world.sqlite import Lacking, Missing
 
@@ -195,7 +195,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
 
 
 def empty_fact(params: dict[str, Any], stamp: Any) -> dict[str, Any]:
-    """The fact of a database, or of a table, that is not there: no rows."""
+    """Return the snapshot of a missing database or table: no rows."""
     found = {"rows": 0, "digest": "0"} if params.get("query") else {}
     return {"stamp": stamp, **found, **({"columns": None} if params.get("table") else {})}
 
@@ -205,7 +205,7 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
 
 
 def read_fact(params: dict[str, Any], base: Database) -> dict[str, Any]:
-    """`rows`, `digest` and `value` (left out where there is no row) of the query, the `columns` of the table, and
+    """Return `rows`, `digest` and `value` (left out without a row) of the query, the `columns` of the table, and
     `stamp`, which every write changes."""
     found: dict[str, Any] = {"stamp": base.stamp()}
     if params.get("table"):
@@ -227,7 +227,7 @@ def is_shared_source(params: dict[str, Any]) -> bool:
 
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> list[dict[str, Any]]:
-    """The rows of the query, each as a map by the names of its columns. Raises Unverified."""
+    """Return the rows of the query, each as a map by column name. Raises Unverified."""
     base = open_database(world.resolve(params["file"]), world)
     try:
         return base.rows(params["query"], bind_values(params.get("params")))
@@ -236,7 +236,7 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> list[dict[
 
 
 def bind_values(given: Any) -> list[Any] | dict[str, Any]:
-    """The values of a query, each of a type that SQLite has. Raises Unverified."""
+    """Return the values of a query, each of a type that SQLite has. Raises Unverified."""
     if given is None:
         return []
     if not isinstance(given, (list, dict)):
@@ -248,7 +248,7 @@ def bind_values(given: Any) -> list[Any] | dict[str, Any]:
 
 
 def find_lacking(params: dict[str, Any], base: Database) -> tuple[str, tuple[str, ...]]:
-    """What the database lacks of the table that must be there, and the names most like it."""
+    """Return what the database lacks of the required table, and the most similar names."""
     table = params.get("table")
     if not table:
         return "", ()
@@ -270,7 +270,7 @@ def rank_names(name: str, names: list[str]) -> tuple[str, ...]:
 
 
 def judge_rows(params: dict[str, Any], now: dict[str, Any], earlier: Any, world: World) -> str:
-    """What is wrong with the answer to the query, or ""."""
+    """Return what is wrong with the answer to the query, "" if it is right."""
 
     def old(name: str) -> tuple[Any] | None:
         return None if earlier is ABSENT else (earlier.get(name, ABSENT),)

@@ -1,8 +1,6 @@
-"""The edits that a call sent, and what they make of a text. Tells which of them were lost and whether all else was
-kept; where a formatter may have been at work it tells nothing, rather than guess.
-
-Texts come in the view of `endings.view`: one character a byte (for UTF-16 one a code unit), line ends made one.
-"""
+"""The edits that a call sent, and their effect on a text: which were lost, and whether everything else was kept. If a
+formatter may have changed the text, there is no verdict. Texts come in the view of `line_endings.read_view`: one
+character per byte (UTF-16: per code unit), with line ends unified."""
 
 from __future__ import annotations
 
@@ -22,14 +20,14 @@ OLD = ("old_string", "oldString", "old_str")
 NEW = ("new_string", "newString", "new_str")
 EVERY = ("replace_all", "replaceAll")
 MOST = 500  # edits of one call
-SUBSETS = 6  # edits of which every combination is tried
+SUBSETS = 6  # the most edits whose combinations are all tried
 CODINGS = ("utf-8", "cp1252", "latin-1")
 LANDED, LOST, UNTOLD = "landed", "lost", "untold"
 
 
 @record(frozen=True)
 class Edit:
-    """`old` becomes `new`, once or everywhere."""
+    """Replaces `old` with `new`, once or everywhere."""
 
     old: str
     new: str
@@ -37,7 +35,7 @@ class Edit:
 
 
 def parse_edits(args: dict[str, Any]) -> list[Edit]:
-    """The edits of a call, in order. Raises Unverified where it sent none in a form that can be applied again."""
+    """Return the edits of a call, in order. Raises Unverified if it sent none in a form that can be applied again."""
     items = args.get("edits")
     found = [edit for item in (items if isinstance(items, list) else [args]) for edit in parse_edit(item)]
     if not found or (isinstance(items, list) and len(found) != len(items)):
@@ -55,8 +53,8 @@ def parse_edit(item: Any) -> Iterator[Edit]:
 
 
 def find_outcomes(before: str, edits: list[Edit], wide: bool) -> list[Pieces]:
-    """What the edits may make of `before`: (text, whether an edit brought it), in order; several where clients
-    differ. Raises Unverified where an edit's old text is not there."""
+    """Return the possible results of the edits on `before`: (text, whether an edit brought it), in order; several if
+    clients differ. Raises Unverified if the old text of an edit is missing."""
     found: list[Pieces] = []
     for coding in CODINGS[: 1 if wide or before.isascii() else None]:
         for every in (False, True):
@@ -70,8 +68,8 @@ def find_outcomes(before: str, edits: list[Edit], wide: bool) -> list[Pieces]:
 
 
 def is_rest_kept(before: str, after: str, edits: list[Edit], wide: bool) -> bool:
-    """Whether `after` holds all of `before` that no edit touched. Raises Unverified where an old text stands there
-    several times and it cannot be told which of them was meant."""
+    """Whether `after` contains everything of `before` that no edit touched. Raises Unverified if an old text occurs
+    several times and the meant one is unknown."""
     made = find_outcomes(before, edits, wide)
     if any(join_pieces(pieces) == after for pieces in made):
         return True
@@ -83,7 +81,7 @@ def is_rest_kept(before: str, after: str, edits: list[Edit], wide: bool) -> bool
         return True
     if any(keeps_text(list_untouched(pieces), after) for pieces in clear):
         if remove_text(before, after, edits, wide, []):
-            return True  # some edits are lost, and the others made just this
+            return True  # some edits are lost, and the others gave exactly this
         raise Unverified("beside what was kept stands something else than the edits brought", "probe")
     if any(first != every for first, every in each):
         raise Unverified("the text that an edit replaces stands there several times, and which was meant is not said",
@@ -92,8 +90,8 @@ def is_rest_kept(before: str, after: str, edits: list[Edit], wide: bool) -> bool
 
 
 def apply_edits(before: str, edits: list[Edit], coding: str, every: bool, newline: bool) -> Pieces | None:
-    """One way to apply the edits: an old text that stands there several times is replaced at the first place, or
-    (`every`) at all; a deletion takes the line end behind it along (`newline`)."""
+    """Return the result of one way to apply the edits: an old text that occurs several times is replaced once, or
+    (`every`) everywhere; a deletion also removes the line end behind it (`newline`)."""
     pieces: Pieces = [(before, False)]
     for edit in edits:
         old, new = find_spelling(edit.old, coding), find_spelling(edit.new, coding)
@@ -110,7 +108,8 @@ def apply_edits(before: str, edits: list[Edit], coding: str, every: bool, newlin
 
 
 def find_spelling(text: str, coding: str) -> str | None:
-    """`text` in the view; None where the coding has not its characters. No coding: UTF-16, seen as it is."""
+    """Return `text` in the view, None if the coding lacks its characters. Without a coding, it is UTF-16,
+    unchanged."""
     text = text.replace("\r\n", "\n")
     if not coding:
         return text
@@ -121,7 +120,7 @@ def find_spelling(text: str, coding: str) -> str | None:
 
 
 def find_positions(old: str, whole: str, every: bool) -> list[int]:
-    """Where `old` stands; an empty one stands for the whole of an empty text."""
+    """Return the positions of `old`; an empty one means the whole of an empty text."""
     if not old:
         return [] if whole else [0]
     places = []
@@ -133,7 +132,7 @@ def find_positions(old: str, whole: str, every: bool) -> list[int]:
 
 
 def cut_text(pieces: Pieces, places: list[int], length: int, new: str) -> Pieces:
-    """The pieces with `new` in place of `length` characters at each of the places, which are in order."""
+    """Return the pieces with `new` in place of `length` characters at each of the ordered positions."""
     made: Pieces = []
     start, number = 0, 0
     for text, ours in pieces:
@@ -146,7 +145,7 @@ def cut_text(pieces: Pieces, places: list[int], length: int, new: str) -> Pieces
                 made += [(text[at - start : here - start], ours), (new, True)]
             at = min(here + length, end)
             if here + length > end:
-                break  # it goes on in the next piece
+                break  # it continues in the next piece
             number += 1
         made.append((text[at - start :], ours))
         start = end
@@ -158,7 +157,7 @@ def join_pieces(pieces: Pieces) -> str:
 
 
 def list_untouched(pieces: Pieces) -> list[str]:
-    """The stretches of the old text that no edit touched, in order; the first and the last may be empty."""
+    """Return the pieces of the old text that no edit touched, in order. The first and the last may be empty."""
     found = [""]
     touching = False
     for text, ours in pieces:
@@ -173,7 +172,7 @@ def list_untouched(pieces: Pieces) -> list[str]:
 
 
 def keeps_text(stretches: list[str], after: str) -> bool:
-    """Whether every stretch stands in `after`, in order, the first at its beginning and the last at its end."""
+    """Whether `after` contains all pieces in order, the first at its start and the last at its end."""
     if len(stretches) == 1:
         return after == stretches[0]
     first, *middle, last = stretches
@@ -189,7 +188,7 @@ def keeps_text(stretches: list[str], after: str) -> bool:
 
 
 def squeeze_spaces(text: str) -> str:
-    """The text without blanks."""
+    """Return the text without white space."""
     return "".join(text.split())
 
 
@@ -198,12 +197,12 @@ def trim_lines(text: str) -> str:
 
 
 def squash(text: str) -> str:
-    """The letters and digits alone: what no formatter takes away."""
+    """Return only the letters and digits, which no formatter removes."""
     return "".join(character for character in text if character.isalnum() or character >= "\x80")
 
 
 def find_states(before: str, after: str, edits: list[Edit], wide: bool) -> list[str]:
-    """LANDED, LOST or UNTOLD for each edit. Raises Unverified."""
+    """Return LANDED, LOST or UNTOLD for each edit. Raises Unverified."""
     wholes = [join_pieces(pieces) for pieces in find_outcomes(before, edits, wide)]
     if any(after == whole or is_same_text(after, whole, before) for whole in wholes):
         return [LANDED] * len(edits)
@@ -227,14 +226,14 @@ def is_utf8(view: str) -> bool:
 
 
 def is_same_text(after: str, whole: str, before: str) -> bool:
-    """Whether two texts differ in blanks at the ends of lines alone, which clients strip; not where the edit
-    changed no more than that."""
+    """Whether two texts differ only in blanks at the ends of lines, which clients strip; not if the edit changed no
+    more than that."""
     return trim_lines(after) == trim_lines(whole) != trim_lines(before)
 
 
 def remove_text(before: str, after: str, edits: list[Edit], wide: bool, wholes: list[str]) -> set[int]:
-    """The fewest edits without which the others make exactly `after`; empty where there are none, or where a
-    formatter that removes unused imports would leave the same behind."""
+    """Return the fewest edits without which the others give exactly `after`. Empty without any, or if a formatter
+    that removes unused imports would leave the same."""
     numbers = range(len(edits))
     sets: list[set[int]] = [{number} for number in numbers]
     if len(edits) <= SUBSETS:
@@ -255,23 +254,23 @@ def remove_text(before: str, after: str, edits: list[Edit], wide: bool, wholes: 
 
 
 def is_idle(edit: Edit) -> bool:
-    """Whether an edit changes blanks at the ends of lines alone, which clients strip."""
+    """Whether an edit changes only blanks at the ends of lines, which clients strip."""
     return trim_lines(edit.old) == trim_lines(edit.new)
 
 
 def has_imports_only(edit: Edit) -> bool:
-    """Whether all that an edit brings are lines that import something."""
+    """Whether an edit adds only import lines."""
     return bool(edit.new) and is_import_only(edit.new.encode("utf-8", "replace"), edit.old.encode("utf-8", "replace"))
 
 
 def is_doubled(new: str, after: str, whole: str) -> bool:
-    """Whether a line that an edit brings stands more often in `after` than it should: the edit may be there twice."""
+    """Whether a line of an edit occurs more often in `after` than it should: the edit may have been applied twice."""
     held, made = after.split("\n"), whole.split("\n")
     return any(squash(line) and held.count(line) > made.count(line) for line in new.split("\n"))
 
 
 def find_state(before: str, after: str, whole: str, edit: Edit, coding: str) -> str:
-    """The state of one edit in a file that something else changed too."""
+    """Return the state of one edit in a file that something else changed too."""
     old, new = find_spelling(edit.old, coding) or "", find_spelling(edit.new, coding) or ""
     if new and new not in whole:
         return LANDED  # a later edit of the same call replaced it

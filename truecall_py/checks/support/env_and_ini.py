@@ -1,5 +1,5 @@
-""".env and INI files read as texts by name. Where the readers of these formats differ (inline comments, quotes,
-`$NAME`, keys that stand twice), a value is in doubt instead of guessed."""
+"""Reads .env and INI files as texts by name. If their readers disagree on a value (inline comments, quotes, `$NAME`,
+duplicate keys), the value is marked as doubtful."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-DOUBT = "\0doubt"  # as in documents.py: what stands there has no certain value
+DOUBT = "\0doubt"  # as in documents.py: a value on which readers disagree
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "$": "$"}
 
 
 class Malformed(ValueError):
-    """The text is not of its format: what is wrong, and where (line and column from 1; 0: not told)."""
+    """A text does not have its format: what is wrong, and where (line and column from 1; 0: unknown)."""
 
     def __init__(self, words: str, line: int = 0, column: int = 0) -> None:
         where = f" (line {line}{f', column {column}' if column else ''})" if line else ""
@@ -25,7 +25,7 @@ def mark_doubt(why: str) -> dict[str, str]:
 
 
 def parse_env(text: str) -> dict[str, Any]:
-    """The variables of a .env file; of a name that stands twice, the last counts. Raises Malformed."""
+    """Return the variables of a .env file; the last of a duplicate name counts. Raises Malformed."""
     found: dict[str, Any] = {}
     lines = text.replace("\r\n", "\n").split("\n")
     number = 0
@@ -47,7 +47,7 @@ def parse_env(text: str) -> dict[str, Any]:
             found[name] = parse_bare(rest)
             continue
         held, line = [], rest[1:]
-        while (end := find_closing_quote(line, quote)) < 0:  # a text in quotes may go on
+        while (end := find_closing_quote(line, quote)) < 0:  # a quoted text may continue
             if number == len(lines):
                 raise Malformed(f"the {quote} that opens the value of {name} is not closed", first + 1)
             held.append(line)
@@ -58,7 +58,7 @@ def parse_env(text: str) -> dict[str, Any]:
 
 
 def find_closing_quote(line: str, quote: str) -> int:
-    """Where a text in quotes, of which this line is a part, is closed; -1 where it goes on."""
+    """Return the position of the closing quote in this line, -1 if the text continues."""
     at = 0
     while at < len(line):
         if line[at] == quote:
@@ -68,7 +68,7 @@ def find_closing_quote(line: str, quote: str) -> int:
 
 
 def parse_quoted(value: str, behind: str, quote: str) -> Any:
-    """The value of a text in quotes, with what follows it in its line."""
+    """Return the value of a quoted text, and the rest of its line."""
     if behind and not behind.startswith("#"):
         return mark_doubt("something stands behind the closing quote")
     if quote == "'":
@@ -86,7 +86,7 @@ def parse_quoted(value: str, behind: str, quote: str) -> Any:
 
 
 def parse_bare(rest: str) -> Any:
-    """A value without quotes: up to a # behind a blank."""
+    """Return an unquoted value: up to a # after a blank."""
     value = rest.split(" #")[0].split("\t#")[0].rstrip() if not rest.startswith("#") else rest
     if "#" in value:
         return mark_doubt("it holds a # without quotes, which some readers take for a comment")
@@ -96,19 +96,19 @@ def parse_bare(rest: str) -> Any:
 
 
 def parse_ini(text: str) -> dict[str, Any]:
-    """The sections of an INI file, each a map of its keys, with the keys before the first section beside them.
+    """Return the sections of an INI file, each a map of its keys, with the keys before the first section beside them.
     Raises Malformed."""
     found: dict[str, Any] = {}
     section: dict[str, Any] = found
     key, indent = "", 0
-    more: dict[int, tuple[dict[str, Any], str, list[str]]] = {}  # by the line of its key: how a value goes on
+    more: dict[int, tuple[dict[str, Any], str, list[str]]] = {}  # for the line of a key: how its value continues
     begun = 0
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         words = line.strip()
         if not words or words[0] in "#;":
             continue
         depth = len(line) - len(line.lstrip())
-        if key and depth > indent:  # the value of the key above goes on
+        if key and depth > indent:  # the value of the key above continues
             more.setdefault(begun, (section, key, []))[2].append(words)
             continue
         if words[0] == "[":
@@ -142,10 +142,10 @@ def parse_ini(text: str) -> dict[str, Any]:
 
 
 def explain_dialect(section: dict[str, Any]) -> None:
-    """Puts in doubt what differs from another key by the case of letters alone: for some readers that is one key."""
+    """Mark keys as doubtful that differ only in case, because some readers treat them as one key."""
     names: dict[str, list[str]] = {}
     for name, value in section.items():
-        if not isinstance(value, dict) or DOUBT in value:  # a section is one by its exact name
+        if not isinstance(value, dict) or DOUBT in value:  # the name of a section is exact
             names.setdefault(name.lower(), []).append(name)
     for alike in names.values():
         for name in alike if len(alike) > 1 else ():
@@ -153,8 +153,8 @@ def explain_dialect(section: dict[str, Any]) -> None:
 
 
 def find_elsewhere(whole: dict[str, Any], names: list[str]) -> str:
-    """Why some readers of an INI file find a value at these names, where there is none by their exact spelling: they
-    ignore the case of letters, or take it from the section DEFAULT. "" where none does."""
+    """Return why some readers of an INI file would find a value at these names: they ignore case, or use the section
+    DEFAULT. "" if none would."""
     held: Any = whole
     for name in names[:-1]:
         if name not in held and any(each.lower() == name.lower() for each in held):
@@ -172,7 +172,7 @@ def find_elsewhere(whole: dict[str, Any], names: list[str]) -> str:
 
 
 def split_line(words: str) -> tuple[str, str, str]:
-    """(key, = or :, value); the mark that comes first counts."""
+    """Return (key, = or :, value); the first separator counts."""
     places = [at for at in (words.find("="), words.find(":")) if at >= 0]
     if not places:
         return words, "", ""
@@ -181,7 +181,7 @@ def split_line(words: str) -> tuple[str, str, str]:
 
 
 def is_unsafe(value: str) -> str:
-    """Why readers of INI differ on a value, or ""."""
+    """Return why readers of INI disagree on a value, or ""."""
     if any(mark in value for mark in (" #", " ;", "\t#", "\t;")):
         return "it holds a # or ; behind a blank, which some readers take for a comment"
     if value[:1] in ("\"", "'"):

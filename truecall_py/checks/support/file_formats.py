@@ -1,5 +1,5 @@
-"""A file as a value: JSON here, .env and INI in `flat`, YAML and TOML in the slow lane. Tells a file that is broken
-(Malformed) from one on which readers differ (Unverified)."""
+"""Reads a file as a value: JSON here, .env and INI in `env_and_ini`, YAML and TOML in the worker. A broken file
+raises Malformed. A file on which readers disagree raises Unverified."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ ENDINGS = {
 }  # fmt: skip
 NAMES = {"Pipfile": "toml", "Cargo.lock": "toml", "poetry.lock": "toml", "uv.lock": "toml", "Pipfile.lock": "json",
          "composer.lock": "json", "flake.lock": "json"}  # fmt: skip
-# JSON by its name, that its own programs read with comments; and those that are read without, by everybody.
+# Files named as JSON whose programs accept comments; and files in which no program accepts them.
 COMMENTED = ("devcontainer.json", "deno.json", "wrangler.json", "api-extractor.json", "turbo.json", "biome.json",
              "nx.json", "language-configuration.json", "keybindings.json", "typedoc.json", "babel.config.json",
              ".eslintrc.json")  # fmt: skip
 STRICT = ("package.json", "package-lock.json", "composer.json", "manifest.json", "bower.json", "lerna.json")
-LONGEST = 4_000_000  # characters in which comments are looked for
+LONGEST = 4_000_000  # characters that are searched for comments
 
 
 def find_format(path: str) -> str:
-    """The format that a file's name says, or ""."""
+    """Return the format that the name of a file says, or ""."""
     folder, _, name = path.rpartition("/")
     ending = name.rpartition(".")[2].lower()
     if name in NAMES:
@@ -45,7 +45,7 @@ def find_format(path: str) -> str:
 
 
 def decode(data: bytes, what: str) -> str:
-    """The text of a file in UTF-8. Raises Malformed or Unverified."""
+    """Return the text of a UTF-8 file. Raises Malformed or Unverified."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise Unverified("the file is UTF-16, which is not read", "probe")
     try:
@@ -58,14 +58,14 @@ def decode(data: bytes, what: str) -> str:
 
 
 def read_value(data: bytes, kind: str, path: str, given: bool, world: World) -> Any:
-    """The value that a file of a format (`given`: the contract names it) holds. Raises Malformed or Unverified."""
+    """Return the value in a file; `given`: the contract names its format. Raises Malformed or Unverified."""
     text = decode(data, kind)
     if kind in ("json", "jsonc"):
         return parse_json(text, kind, path, given)
     if kind in ("env", "ini"):
         try:
             return parse_env(text) if kind == "env" else parse_ini(text)
-        except Malformed as why:  # there is no standard that would say who is right
+        except Malformed as why:  # no standard decides
             raise Unverified(f"the file is not read as {WORDS[kind]}: {why}", "probe") from None
     answer: Any = world.slow({"do": "document", "as": kind, "text": text, "project": world.project})
     if answer.get("error"):
@@ -74,7 +74,8 @@ def read_value(data: bytes, kind: str, path: str, given: bool, world: World) -> 
 
 
 def parse_json(text: str, kind: str, path: str, given: bool) -> Any:
-    """The value of JSON. Comments are an error where they certainly are one. Raises Malformed or Unverified."""
+    """Return the value of JSON. Comments are an error only if they are certainly not allowed. Raises Malformed or
+    Unverified."""
     try:
         return loads(text)
     except Refused as error:
@@ -98,7 +99,7 @@ def parse_json(text: str, kind: str, path: str, given: bool) -> Any:
 
 
 def explain_mistake(text: str, why: str) -> Exception:
-    """What keeps a text from being JSON; Unverified where other readers take it."""
+    """Return the error of a JSON text. Raises Unverified if other readers accept it."""
     from json import JSONDecodeError
     from json import loads as lenient
 
@@ -112,7 +113,8 @@ def explain_mistake(text: str, why: str) -> Exception:
 
 
 def strip_comments(text: str) -> str:
-    """The text with comments and commas before a closing bracket made blanks: every character keeps its place."""
+    """Return the text with comments and trailing commas replaced by blanks, so that every character keeps its
+    place."""
     made = list(text)
     at, comma = 0, -1
     while at < len(text):
@@ -126,7 +128,7 @@ def strip_comments(text: str) -> str:
             if ends < at + 2:
                 ends = len(text) if text[at + 1] == "/" else at
                 if ends == at:
-                    return "".join(made)  # a comment that is not closed: the scanner says so
+                    return "".join(made)  # an unclosed comment: the scanner reports it
             made[at:ends] = [each if each == "\n" else " " for each in text[at:ends]]
             at = ends
             continue
@@ -141,7 +143,7 @@ def strip_comments(text: str) -> str:
 
 
 def skip_text(text: str, at: int) -> int:
-    """Where a text in quotes that begins at `at` ends."""
+    """Return the end of the quoted text that begins at `at`."""
     at += 1
     while at < len(text) and text[at] != '"':
         at += 2 if text[at] == "\\" else 1
@@ -149,7 +151,7 @@ def skip_text(text: str, at: int) -> int:
 
 
 def explain_doubt(value: Any) -> str:
-    """Why a value is in doubt, or some part of it; "" where none is."""
+    """Return why a value, or a part of it, is doubtful; "" if it is not."""
     pending = [value]
     while pending:
         item = pending.pop()

@@ -1,5 +1,5 @@
-"""What the parts of the check `git` have in common: each field is a Part that words it, looks, and compares.
-Decides no outcome: `git` puts the findings together."""
+"""The common parts of the check `git`. Each field is a Part that describes, probes and compares. `git` combines the
+findings to an outcome."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class Look:
-    """One look: what was asked (`params`, resolved), of which repository, about which call."""
+    """One probe: the resolved parameters, the repository, and the call."""
 
     params: dict[str, Any]
     repository: Repository
@@ -29,8 +29,8 @@ class Look:
 
 @record(frozen=True)
 class Finding:
-    """What one field found: whether it holds, in words, and the effect (types.NEW, OLD, or ""). `blank`: it does not
-    hold because there was nothing of that name, which proves nothing about the opposite."""
+    """The result of one field: whether it holds, in words, and the effect (types.NEW, OLD or ""). `blank`: nothing of
+    that name exists, which proves nothing about the opposite."""
 
     holds: bool
     found: str
@@ -40,8 +40,8 @@ class Finding:
 
 @record(frozen=True)
 class Part:
-    """One field: `words(params)` is what is expected; `seen(look)` the fact as a JSON value, also before the call;
-    `judged(look, was)` the Finding, where `was` is what `seen` told before the call (ABSENT: nothing)."""
+    """One field. `words(params)` is the expectation; `seen(look)` the fact as JSON data, also before the call;
+    `judged(look, was)` the Finding, where `was` is the fact before the call (ABSENT: unknown)."""
 
     words: Callable[[dict[str, Any]], str]
     seen: Callable[[Look], Any]
@@ -49,17 +49,17 @@ class Part:
 
 
 def raise_unproven(look: Look, was: Any, found: str) -> None:
-    """Raises Unverified where something is not there, and nobody saw whether it was before the call."""
+    """Raise Unverified if something does not exist, and no snapshot says whether it did before the call."""
     if was is ABSENT and look.params.get("vacuous") != "ok":
         raise Unverified(f"{found}, but nothing proves that there was before", "harness")
 
 
 def shorten(commit: str) -> str:
-    """An id as people write it."""
+    """Return a short form of an id."""
     return commit[:9] if commit else "nothing"
 
 
 def list_lines(items: list[str], most: int = 4) -> str:
-    """A few of the items, and how many more there are."""
+    """Return a few of the items, and the number of the others."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return ", ".join(items[:most]) + more

@@ -1,4 +1,4 @@
-"""The fields of `git` about the work tree, the index, and whether there is a repository. Never runs a filter."""
+"""The fields of `git` about the work tree, the index, and whether there is a repository. It never runs a filter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-MOST = 200  # changes that are compared with those before the call
+MOST = 200  # the most changes that a snapshot keeps
 
 
 # -- nothing uncommitted ---------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def clean_judged(look: Look, was: Any) -> Finding:
 
 
 def hidden(look: Look) -> None:
-    """Raises Unverified where something keeps uncommitted work out of git's own list of it."""
+    """Raise Unverified if something hides uncommitted work from git's own list."""
     repository = look.repository
     if os.path.realpath(repository.root()) != os.path.realpath(top(repository.folder)):
         raise Unverified(f"the repository's configuration names another work tree: {repository.root()}", "world")
@@ -65,7 +65,7 @@ def staged_words(params: dict[str, Any]) -> str:
 
 
 def pending(look: Look) -> dict[str, list[str]]:
-    """Of every path, what differs between index and work tree."""
+    """Return the paths that differ between index and work tree."""
     paths = look.params["staged"]
     return {path: [f"{state} {name}" for state, name in unstaged(look, path)[:MOST]] for path in paths}
 
@@ -82,7 +82,7 @@ def staged_judged(look: Look, was: Any) -> Finding:
         certain = [name for state, name in left if (state, name) not in later]
         if certain:
             return Finding(False, f"not in the index as in the work tree: {list_lines(certain)}")
-        # What was staged and written to again, as a log is, was staged all the same.
+        # A file that was staged and then written again, such as a log, was staged.
         doubtful = [name for state, name in later if state[0] not in "AM"]
         if doubtful:
             why = f"{list_lines(doubtful)} changed during the call or after it, and is not staged as it is"
@@ -95,7 +95,7 @@ def staged_judged(look: Look, was: Any) -> Finding:
 
 
 def changed_later(look: Look, name: str) -> bool:
-    """Whether a file (from the top) was changed after the call began, or nobody knows."""
+    """Whether a file (relative to the top) may have changed after the call began."""
     began = look.world.began(look.call.duration)
     found = look.world.stat(os.path.join(look.repository.root(), name), follow=False)
     return began is None or (found is not None and found.st_mtime >= began)
@@ -127,7 +127,8 @@ def not_tracked_judged(look: Look, was: Any) -> Finding:
 
 
 def folders(look: Look) -> list[str]:
-    """Where the repository may be: the folder named, else those that git derives from what was cloned."""
+    """Return the possible folders of the repository: the named one, else those that git derives from the cloned
+    URL."""
     url = look.params.get("cloned")
     if look.params.get("folder") or not url:
         return [look.repository.folder]
@@ -137,7 +138,7 @@ def folders(look: Look) -> list[str]:
 
 
 def own_seen(look: Look) -> list[str]:
-    """Those of the folders that are a repository of their own."""
+    """Return the folders that are a repository of their own."""
     return [each for each in folders(look) if os.path.isdir(each) and Repository(look.world, each).own_top()]
 
 

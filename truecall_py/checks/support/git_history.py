@@ -1,4 +1,4 @@
-"""The fields of `git` about commits. Never takes a HEAD that merely differs for a commit that was made."""
+"""The fields of `git` about commits. A HEAD that merely differs does not prove a commit of this call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SLACK = 2.0  # seconds by which clocks differ
+SLACK = 2.0  # seconds by which clocks may differ
 COUNTS = ("files", "insertions", "deletions")
 
 
@@ -55,8 +55,8 @@ def commit_judged(look: Look, was: Any) -> Finding:
 
 
 def recent(look: Look, now: str, began: float) -> bool | None:
-    """Whether a commit was made after the call began; None where its time, in whole seconds and as the committer
-    chose, does not tell, and neither does HEAD's reflog."""
+    """Whether a commit was made after the call began. None if neither its time (whole seconds, chosen by the
+    committer) nor the reflog of HEAD decides."""
     committed = look.repository.commit(now).committed
     if committed < int(began):
         return False
@@ -70,7 +70,7 @@ def recent(look: Look, now: str, began: float) -> bool | None:
 
 
 def follows(look: Look, old: str, new: str) -> bool:
-    """Whether a commit comes after the old HEAD, or replaces it as an amended one does."""
+    """Whether a commit comes after the old HEAD, or replaces it by an amend."""
     if not old or look.repository.ancestor(old, new):
         return True
     return look.repository.commit(old).parents == look.repository.commit(new).parents
@@ -81,7 +81,7 @@ def made(look: Look, now: str) -> str:
 
 
 def still(look: Look, now: str, staged_before: bool) -> Finding:
-    """What a HEAD that did not move means: refuted if anything was there to commit."""
+    """Return the Finding for a HEAD that did not move: refuted if there was anything to commit."""
     where = f"HEAD is still at {shorten(now)}" if now else "there is no commit yet"
     staged = look.repository.staged()
     if staged:
@@ -154,7 +154,7 @@ def lines_judged(look: Look, was: Any) -> Finding:
 
 
 def pairs(params: dict[str, Any], name: str) -> list[list[str]]:
-    """(older, newer) revisions."""
+    """Return (older, newer) revisions."""
     if name == "contains":
         return [[each, "HEAD"] for each in params["contains"]]
     if len(params["ancestor"]) != 2:
@@ -163,7 +163,7 @@ def pairs(params: dict[str, Any], name: str) -> list[list[str]]:
 
 
 def held(look: Look, name: str) -> list[list[Any]]:
-    """[older, newer, whether it is an ancestor] of every pair."""
+    """Return [older, newer, whether it is an ancestor] of every pair."""
     found = []
     for older, newer in pairs(look.params, name):
         ids = [look.repository.resolve(each + "^{commit}") for each in (older, newer)]

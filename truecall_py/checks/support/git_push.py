@@ -1,5 +1,5 @@
-"""The field `pushed` of `git`: the remote itself is asked whether it has the commit. Never believes the tracking
-ref for that; it only tells whether the remote had the commit before, and whether it moved on since."""
+"""The field `pushed` of `git`: asks the remote itself whether it has the commit. The tracking ref only says whether
+the remote had the commit before, and whether it moved since."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from truecall_py.world.git import Repository
 
 BRANCH, TAG = "refs/heads/", "refs/tags/"
-BEFORE = 3.0  # seconds for a remote that is asked before the call
+BEFORE = 3.0  # seconds for a remote before the call
 UNSURE = "so where the push went cannot be told"
 
 
 @record(frozen=True)
 class Aim:
-    """What a push is about: `source` is the id it must bring ("": a deletion), `names` the full names it may have
-    at the remote, `loose` whether a name that is not there proves nothing, `matching` whether git leaves out what
-    is not there, `exact` whether the remote must be at `source` itself (a forced push may take commits away)."""
+    """The aim of a push: `source` is the id to push ("": a deletion), `names` the full names it may have at the
+    remote. `loose`: a missing name proves nothing. `matching`: git skips missing names. `exact`: the remote must be
+    at `source` itself, because a forced push may remove commits."""
 
     remote: str
     source: str
@@ -38,7 +38,7 @@ class Aim:
 
 
 def aim(look: Look) -> Aim:
-    """As git itself decides it. Raises Unverified where that cannot be told."""
+    """Return the aim of a push, as git decides it. Raises Unverified if that is unknown."""
     repository = look.repository
     branch = repository.branch()
     remote = look.params.get("remote") or default_remote(repository, branch)
@@ -80,7 +80,7 @@ def default_remote(repository: Repository, branch: str) -> str:
 
 
 def full_name(repository: Repository, name: str, branch: str) -> str:
-    """The full name of the ref that a push takes from here, "" for none (an id, HEAD~1)."""
+    """Return the full name of the local ref that a push takes, "" without one (an id, HEAD~1)."""
     if name in ("HEAD", "@"):
         return BRANCH + branch if branch else ""
     for each in (name,) if name.startswith("refs/") else (BRANCH + name, TAG + name):
@@ -90,7 +90,7 @@ def full_name(repository: Repository, name: str, branch: str) -> str:
 
 
 def mapped(repository: Repository, full: str) -> str:
-    """The name that a ref gets at the remote where none is given."""
+    """Return the name of a ref at the remote if the refspec gives none."""
     if full.startswith(BRANCH) and repository.setting("push.default") in ("upstream", "tracking"):
         return repository.setting(f"branch.{full.removeprefix(BRANCH)}.merge") or full
     return full
@@ -103,7 +103,7 @@ def targets(target: str, full: str) -> list[str]:
 
 
 def known(target: str) -> bool:
-    """Whether a name stays where it is pushed to: a review server takes refs/for/… and keeps no such ref."""
+    """Whether a pushed name stays at the remote. A review server accepts refs/for/… but keeps no such ref."""
     return not target.startswith("refs/") or target.startswith((BRANCH, TAG))
 
 
@@ -118,8 +118,8 @@ def object_id(repository: Repository, name: str) -> str:
 
 
 def pushed_seen(look: Look) -> dict[str, Any]:
-    """The tracking refs, and what would be pushed now; of what no tracking ref follows, and of what is to be deleted
-    and has none, the remote's own word."""
+    """Return the tracking refs and what would be pushed now. For a branch without a tracking ref, and for a deletion
+    without one, ask the remote."""
     seen: dict[str, Any] = {"tracking": look.repository.refs("refs/remotes/"), "source": "", "remote": {}}
     try:
         plan = aim(look)
@@ -129,18 +129,18 @@ def pushed_seen(look: Look) -> dict[str, Any]:
             for url in addresses(look.repository, plan.remote):
                 seen["remote"][url] = asked(look.repository, url, plan.names, BEFORE)
     except Unverified:
-        pass  # the branch or the remote may be made by the call itself
+        pass  # the call itself may create the branch or the remote
     return seen
 
 
 def tracking(plan: Aim, name: str) -> str:
-    """The ref that follows a branch of a configured remote, "" where none does."""
+    """Return the ref that tracks a branch of a configured remote, "" without one."""
     named = not any(character in plan.remote for character in ":/\\") and plan.remote not in (".", "..")
     return f"refs/remotes/{plan.remote}/{name.removeprefix(BRANCH)}" if named and name.startswith(BRANCH) else ""
 
 
 def had(look: Look, plan: Aim, url: str, name: str, was: Any) -> bool | None:
-    """Whether the remote had it before the call; None where nobody knows."""
+    """Whether the remote had the commit before the call; None if unknown."""
     if was is ABSENT:
         return None
     follows = tracking(plan, name)
@@ -151,8 +151,7 @@ def had(look: Look, plan: Aim, url: str, name: str, was: Any) -> bool | None:
 
 
 def held(look: Look, plan: Aim, name: str, there: str) -> bool:
-    """Whether what stands at a name of the remote is what was to be pushed, or has it in its history; a tag does not
-    move on."""
+    """Whether a name of the remote is at the pushed commit, or has it in its history. A tag must be at it."""
     if there == plan.source:
         return True
     if plan.exact or name.startswith(TAG) or not there:
@@ -188,7 +187,7 @@ def pushed_judged(look: Look, was: Any) -> Finding:
 
 
 def at(look: Look, plan: Aim, url: str, was: Any) -> Finding:
-    """What stands at one URL of the remote."""
+    """Return the id of a name at one URL of the remote."""
     there = asked(look.repository, url, plan.names)
     name = next((each for each in plan.names if each in there), plan.names[0])
     now = there.get(name, "")
@@ -215,7 +214,7 @@ def at(look: Look, plan: Aim, url: str, was: Any) -> Finding:
 
 
 def gone(look: Look, plan: Aim, url: str, where: str, was: Any) -> Finding:
-    """What was to be deleted is not at the remote. Raises Unverified where nobody knows whether it ever was."""
+    """Return the Finding for a deletion. Raises Unverified if it is unknown whether the name ever existed."""
     found = f"there is no {where}"
     if was is not ABSENT and any(was["tracking"].get(tracking(plan, name)) for name in plan.names):
         return Finding(True, found, NEW)
@@ -227,7 +226,7 @@ def gone(look: Look, plan: Aim, url: str, where: str, was: Any) -> Finding:
 
 
 def label(plan: Aim) -> str:
-    """The remote in words, without what a URL may hold of secrets."""
+    """Return the name of the remote without secrets of its URL."""
     from truecall_py.core.redaction import masked
 
     return masked(plan.remote.rpartition("@")[2] if "://" in plan.remote else plan.remote)

@@ -1,4 +1,4 @@
-"""The fields of `git` about branches, tags, other refs and work trees. Never takes a ref for one of another name."""
+"""The fields of `git` about branches, tags, other refs and work trees. A ref of another name never counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def place_of(look: Look) -> str:
-    """The work tree that the contract names, as git lists it."""
+    """Return the work tree that the contract names, as git lists it."""
     return os.path.realpath(look.world.resolve(look.params["worktree"]))
 
 
@@ -54,7 +54,7 @@ def upstream_judged(look: Look, was: Any) -> Finding:
 
 
 def named(field: str, look: Look) -> dict[str, str]:
-    """The names of a field with the ids at which they stand ("" for none)."""
+    """Return the names of a field with their ids ("" without one)."""
     return {name: look.repository.ref(name) for name in look.params[field]}
 
 
@@ -109,7 +109,7 @@ def unmoved_judged(look: Look, was: Any) -> Finding:
 
 
 def worktree_seen(look: Look) -> list[Any]:
-    """[whether it is registered, whether the folder is there]"""
+    """Return [whether it is registered, whether the folder exists]."""
     place = place_of(look)
     return [place in look.repository.worktrees(), look.world.stat(place) is not None]
 

@@ -1,5 +1,5 @@
-"""Whether a file lies in the git worktree in which the session works, told from the .git files alone. Runs
-no git and reads no configuration, which could be hostile."""
+"""Whether a file is in the git worktree of the session, by the .git files alone. It runs no git and reads no
+configuration, which could be hostile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OWN_FOLDERS = (".git", ".claude", ".codex", ".agents")  # shared by all worktree
 
 
 def top(folder: str, world: World) -> tuple[str, bool] | None:
-    """(top level, whether it is a linked worktree) of the checkout around a folder."""
+    """Return (top level, whether it is a linked worktree) of the checkout around a folder."""
     while True:
         mark = os.path.join(folder, ".git")
         found = world.stat(mark)
@@ -25,8 +25,8 @@ def top(folder: str, world: World) -> tuple[str, bool] | None:
 
 
 def main_checkout(linked: str, world: World) -> str | None:
-    """The main checkout that a linked worktree belongs to; None for a submodule and anything else that
-    keeps its .git elsewhere."""
+    """Return the main checkout of a linked worktree; None for a submodule and anything else that keeps its .git
+    elsewhere."""
     text = world.read(os.path.join(linked, ".git"))[:4096].decode("utf-8", "replace").strip()
     name, _, place = text.partition(":")
     if name != "gitdir":
@@ -37,7 +37,7 @@ def main_checkout(linked: str, world: World) -> str | None:
 
 
 def own_top(folder: str, world: World) -> tuple[str, bool] | None:
-    """The same as `top`, where a submodule counts as part of what lies around it."""
+    """Return the same as `top`, but a submodule counts as part of the checkout around it."""
     here = found = top(os.path.realpath(folder), world)
     while found is not None and found[1] and main_checkout(found[0], world) is None:
         found = top(os.path.dirname(found[0]), world) if found[0] != "/" else None
@@ -46,7 +46,7 @@ def own_top(folder: str, world: World) -> tuple[str, bool] | None:
 
 
 def other_worktree(real: str, own: str, world: World) -> str:
-    """The linked worktree around a real path, if it is another one than `own` (a top level) of the same
+    """Return the linked worktree around a real path, if it is another one than `own` (a top level) of the same
     repository; else ""."""
     owner = top(real if os.path.isdir(real) else os.path.dirname(real), world)
     if owner is None or owner[0] == own or not owner[1]:
@@ -57,8 +57,8 @@ def other_worktree(real: str, own: str, world: World) -> str:
 
 
 def strayed(path: str, folder: str | None, world: World) -> str:
-    """The main checkout, if `path` lies in it while the session's own `folder` lies in a linked worktree of
-    it; else "". Another linked worktree is none of our business."""
+    """Return the main checkout if `path` is in it while the session's `folder` is in a linked worktree of it; else
+    "". Another linked worktree does not count."""
     if folder is None:
         return ""
     here = own_top(folder, world)

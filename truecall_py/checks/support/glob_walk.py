@@ -1,6 +1,6 @@
-"""Which entries a glob names: `*` is any name or part of one, `?` a character, `**` any folders; `[*]`, `[?]` and
-`[[]` are the characters themselves. Names that begin with a dot are met only by a pattern that does too. Bounded in
-entries, depth and time; a folder that cannot be read is never an empty one, and links to folders are not followed."""
+"""Finds the entries that match a glob: `*` is any name or part of one, `?` a character, `**` any folders; `[*]`,
+`[?]` and `[[]` are the characters themselves. A leading dot must be written. The search is bounded in entries, depth
+and time. An unreadable folder never counts as empty, and links to folders are not followed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     Pattern = list[tuple[str, bool]]
 
-MOST = 100_000  # entries that are looked at
+MOST = 100_000  # the most entries that are read
 DEEPEST = 60  # folders below the first
 STARS = "**"
 
 
 def find_entries(glob: str, world: World) -> Iterator[tuple[str, os.stat_result]]:
-    """(path, what stands there, links not followed) of all that the glob names. Raises Unverified."""
+    """Return (path, stat result without following links) of everything that matches. Raises Unverified."""
     root, patterns = split_glob(glob)
     pending = [(world.resolve(root) if root else os.path.normpath(world.resolve(".")), 0, 0)]
     seen: set[tuple[str, int]] = set()
@@ -55,7 +55,7 @@ def find_entries(glob: str, world: World) -> Iterator[tuple[str, os.stat_result]
 
 
 def split_glob(glob: str) -> tuple[str, list[str | Pattern]]:
-    """(the folder before the first wildcard, the patterns below it, one a name). Raises Unverified."""
+    """Return (the folder before the first wildcard, the patterns below it, one per name). Raises Unverified."""
     names = [name for name in glob.split("/") if name not in ("", ".")]
     root: list[str] = []
     while len(names) > 1 and names[0] != STARS and all(plain for _, plain in compile_pattern(names[0])):
@@ -67,7 +67,7 @@ def split_glob(glob: str) -> tuple[str, list[str | Pattern]]:
 
 
 def compile_pattern(name: str) -> Pattern:
-    """(character, whether it is itself) of one name in a glob."""
+    """Return (character, whether it is literal) for one name of a glob."""
     found: Pattern = []
     at = 0
     while at < len(name):
@@ -81,7 +81,7 @@ def compile_pattern(name: str) -> Pattern:
 
 
 def matches_name(wanted: str | Pattern, name: str) -> bool:
-    """Whether a name is one that a pattern means."""
+    """Whether a name matches a pattern."""
     if wanted == STARS:
         return not name.startswith(".")
     if name.startswith(".") and wanted[0] != (".", True):
@@ -104,8 +104,8 @@ def matches_name(wanted: str | Pattern, name: str) -> bool:
 
 
 def list_folder(folder: str, world: World) -> Iterator[tuple[str, str, os.stat_result]]:
-    """(path, name, what stands there) of each entry of a folder; none where no folder is. Raises Unverified where
-    it cannot be read."""
+    """Return (path, name, stat result) of each entry of a folder, none without a folder. Raises Unverified if it is
+    unreadable."""
     try:
         with os.scandir(folder) as found:
             for entry in found:

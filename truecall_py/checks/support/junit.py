@@ -1,5 +1,5 @@
-"""The results in a JUnit report (XML). Never resolves an entity, never reads a document type, and counts the test
-cases themselves: the sums in the report are only believed where they are worse."""
+"""Reads the results of a JUnit report (XML). It never resolves an entity or reads a document type. It counts the test
+cases itself, and believes the sums of the report only if they are worse."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NOT_RUN = ("notrun", "suppressed", "skipped", "disabled", "ignored", "pending")
 
 @record(frozen=True)
 class Results:
-    """How many tests were collected, failed (errors included) and skipped; `names` are the first that failed;
-    `doubt` says why the numbers may not be all there is, or is ""."""
+    """The number of tests that were collected, failed (errors included) and skipped. `names` are the first failed
+    ones. `doubt` says why the numbers may be incomplete, or is ""."""
 
     collected: int
     failed: int
@@ -44,14 +44,15 @@ def merge_results(results: list[Results]) -> Results:
 
 
 def parse_results(data: bytes, tick: Callable[[], Any]) -> Results:
-    """What a report says; `tick` is called now and then and may raise. Raises Unverified for what is none."""
+    """Return the results of a report. `tick` is called from time to time and may raise. Raises Unverified for
+    anything else than a report."""
     from xml.parsers.expat import ExpatError, ParserCreate
 
     reader = Reader()
     parser = ParserCreate()
     parser.StartElementHandler = reader.begin
     parser.EndElementHandler = reader.end
-    # Entities are declared in a document type alone: without one there is nothing that could grow.
+    # Only a document type declares entities: without one, nothing can expand.
     parser.StartDoctypeDeclHandler = reader.refuse
     parser.EntityDeclHandler = reader.refuse
     try:
@@ -67,7 +68,7 @@ def parse_results(data: bytes, tick: Callable[[], Any]) -> Results:
 
 
 class Suite:
-    """The numbers of a suite and of all in it: those that it says of itself, and those that were counted."""
+    """The numbers of a suite with everything in it: its own sums, and the counted ones."""
 
     def __init__(self, attributes: dict[str, str]) -> None:
         self.claimed = parse_number(attributes, "failures") + parse_number(attributes, "errors")

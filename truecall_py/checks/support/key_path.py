@@ -1,5 +1,5 @@
-"""Where in a document a value stands: `server.port`, `items[0]`, `items[name=web].port`, `items[*]`, `"a.b".c`.
-A name in quotes is a name, whatever it holds; so a value of the call cannot choose another place."""
+"""Finds values in a document by a path: `server.port`, `items[0]`, `items[name=web].port`, `items[*]`, `"a.b".c`. A
+quoted name is a name, whatever it contains, so a value of the call cannot choose another place."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MOST = 100_000  # values that a path may name
 
 
 def parse(text: str) -> list[Step]:
-    """The steps of a path: (NAME, a key or position, ""), (ALL, "", ""), (WHERE, a key, its value). Raises
-    Unverified for what is none."""
+    """Return the steps of a path: (NAME, a key or position, ""), (ALL, "", ""), (WHERE, a key, its value). Raises
+    Unverified for a malformed path."""
     steps: list[Step] = []
     at, dot = 0, True
     while at < len(text):
@@ -45,7 +45,7 @@ def raise_malformed(text: str, at: int) -> Unverified:
 
 
 def parse_bracket(text: str, at: int) -> tuple[int, Step]:
-    """(where the bracket ends, what it says)."""
+    """Return (the end of the bracket, its content)."""
     if text.startswith("*]", at):
         return at + 2, (ALL, "", "")
     at, key = parse_word(text, at, "[]=")
@@ -59,7 +59,7 @@ def parse_bracket(text: str, at: int) -> tuple[int, Step]:
 
 
 def parse_word(text: str, at: int, ends: str) -> tuple[int, str]:
-    """(where a name ends, the name): letters up to one of `ends`, pieces of it perhaps in quotes."""
+    """Return (the end of a name, the name): characters up to one of `ends`, with parts in quotes."""
     start, name = at, ""
     while at < len(text) and text[at] not in ends:
         if text[at] != '"':
@@ -80,8 +80,8 @@ def parse_word(text: str, at: int, ends: str) -> tuple[int, str]:
 
 
 def select_values(value: Any, steps: list[Step]) -> list[tuple[str, Any]]:
-    """(place, value or ABSENT) of all that the steps name. Empty only where `[*]` is asked of nothing; where
-    there is no such key or element, that is one ABSENT value."""
+    """Return (place, value or ABSENT) for everything that the steps name. Empty only if `[*]` has nothing; a missing
+    key or element gives one ABSENT value."""
     found = [("", value)]
     for kind, key, wanted in steps:
         there: list[tuple[str, Any]] = []
@@ -119,14 +119,14 @@ def list_children(place: str, value: Any) -> list[tuple[str, Any]]:
 
 
 def write_place(place: str, value: Any, key: str, wanted: str) -> list[tuple[str, Any]]:
-    """The elements of a list that are maps with this value at the key; one ABSENT where there is none."""
+    """Return the elements of a list that are maps with this value at the key; one ABSENT without any."""
     here = f"{place}[{key}={wanted}]"
     items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
     return [(here, item) for item in items if spell_name(item.get(key), wanted)] or [(here, ABSENT)]
 
 
 def spell_name(value: Any, wanted: str) -> bool:
-    """Whether a text, number or truth is written so."""
+    """Whether a text, number or boolean is written this way."""
     if isinstance(value, bool):
         return wanted == ("true" if value else "false")
     return is_same(value, wanted) if isinstance(value, str) else isinstance(value,
@@ -134,7 +134,7 @@ def spell_name(value: Any, wanted: str) -> bool:
 
 
 def suggest_name(value: Any, steps: list[Step]) -> str:
-    """What stands where the path first leads nowhere, for a person."""
+    """Return what exists at the first wrong step of the path, for people."""
     for number in range(len(steps), 0, -1):
         held = select_values(value, steps[: number - 1])
         if len(held) == 1 and held[0][1] is not ABSENT:

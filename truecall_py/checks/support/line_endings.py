@@ -1,5 +1,5 @@
-"""The bytes of a text file as facts: its line ends, its encoding, its byte order mark. Compares two readings, and
-never takes a sign that could mean two things for either."""
+"""Describes the bytes of a text file: line ends, encoding, byte order mark. Compares two descriptions. An ambiguous
+sign is never taken for either meaning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MARK = b"\xef\xbf\xbd"  # U+FFFD, what a reader puts in place of bytes that it c
 
 
 def read_facts(data: bytes, whole: bool) -> dict[str, Any]:
-    """What is told of a content; with `whole` the content itself, one character a byte, up to LARGEST."""
+    """Return the facts of a content; with `whole` also the content, one character per byte, up to LARGEST."""
     from truecall_py.core.hashing import sha256
 
     crlf = data.count(b"\r\n")
@@ -29,7 +29,7 @@ def read_facts(data: bytes, whole: bool) -> dict[str, Any]:
 
 
 def find_bom(data: bytes) -> str:
-    """The name of the byte order mark, or ""."""
+    """Return the name of the byte order mark, or ""."""
     return next((name for name, mark in BOMS if data.startswith(mark)), "")
 
 
@@ -46,8 +46,8 @@ def find_wide_encoding(told: dict[str, Any]) -> bool:
 
 
 def read_view(told: dict[str, Any]) -> str:
-    """A content for comparing: without its byte order mark, line ends made one, a character a byte (UTF-16: a
-    code unit). Raises Unverified where it was not kept, or is no UTF-16 though it says so."""
+    """Return a content for comparison: without its byte order mark, line ends unified, one character per byte
+    (UTF-16: per code unit). Raises Unverified if it was not kept, or is broken UTF-16."""
     if "text" not in told:
         raise Unverified(f"the content has more than {LARGEST} bytes and is not compared", "probe")
     text = str(told["text"])
@@ -62,7 +62,7 @@ def read_view(told: dict[str, Any]) -> str:
 
 
 def make_readable(line: str) -> str:
-    """A piece of a view for a person to read."""
+    """Return a piece of a view for people."""
     try:
         return line.encode("latin-1").decode("utf-8", "replace")
     except UnicodeEncodeError:
@@ -70,14 +70,14 @@ def make_readable(line: str) -> str:
 
 
 def find_style(told: dict[str, Any]) -> str:
-    """LF, CRLF, CR, mixed, or "" where there is one line at most."""
+    """Return LF, CRLF, CR, mixed, or "" for at most one line."""
     if told["crlf"] and told["lf"]:
         return "mixed"
     return "CRLF" if told["crlf"] else "LF" if told["lf"] else "CR" if told["cr"] else ""
 
 
 def compare_endings(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """How the line ends changed, or "". Raises Unverified where that cannot be told."""
+    """Return how the line ends changed, or "". Raises Unverified."""
     if find_wide_encoding(before) or find_wide_encoding(now):
         raise Unverified("line ends of UTF-16 are not looked at", "probe")
     if now["doubled"] > before["doubled"]:
@@ -99,8 +99,8 @@ def compare_endings(before: dict[str, Any], now: dict[str, Any]) -> str:
 
 
 def compare_encoding(before: dict[str, Any], now: dict[str, Any], sent: str | None, rest: list[str] | None) -> str:
-    """How the encoding changed, or "". `sent` is all the text that the call sent (None: not known), `rest` the
-    stretches of the content before that no edit touched. Raises Unverified where it cannot be told."""
+    """Return how the encoding changed, or "". `sent` is all text that the call sent (None: unknown), `rest` the
+    untouched pieces of the content before. Raises Unverified."""
     if not before["size"] or not now["size"]:
         raise Unverified("the file is empty, or was, so there is no encoding to keep", "vacuous")
     if before["bom"] != now["bom"]:

@@ -1,5 +1,5 @@
-"""Signatures of loss: how a file looks when what was sent to it did not arrive. Any other difference may be
-the work of a formatter, and is passed over: a file that was written must never be called lost."""
+"""Recognises a lost write by its signatures. Any other difference may come from a formatter and is ignored: a file
+that was written must never count as lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + by
 
 
 def split_lines(data: bytes) -> bytes:
-    """Line ends made one: clients show LF for files that hold CRLF. A byte order mark does not count."""
+    """Return the text with unified line ends, because clients report LF for files with CRLF. A byte order mark is
+    ignored."""
     return data.replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf")
 
 
@@ -22,7 +23,7 @@ def has_same_letters(left: bytes, right: bytes) -> bool:
 
 
 def is_import_only(sent: bytes, held: bytes) -> bool:
-    """Whether all that is missing are whole lines that import something: a formatter removes unused ones."""
+    """Whether only whole import lines are missing: a formatter removes unused imports."""
     kept: dict[bytes, int] = {}
     for line in held.split(b"\n"):
         kept[line.strip()] = kept.get(line.strip(), 0) + 1
@@ -36,9 +37,9 @@ def is_import_only(sent: bytes, held: bytes) -> bool:
 
 
 def explain_loss(sent: str, before: str | None, held: bytes) -> str:
-    """How the content `held` shows that `sent` was lost, or ""."""
+    """Return how the content `held` shows that `sent` was lost, or ""."""
     wanted, found = split_lines(sent.encode("utf-8", "surrogatepass")), split_lines(held)
-    # What a formatter may do is none: other spacing, quotes and punctuation, no unused imports.
+    # A formatter may change spacing, quotes and punctuation, and remove unused imports. That is no loss.
     if found.strip() == wanted.strip() or has_same_letters(found, wanted) or is_import_only(wanted, found):
         return ""
     if not found.strip():
@@ -51,5 +52,5 @@ def explain_loss(sent: str, before: str | None, held: bytes) -> str:
 
 
 def find_content_before(path: str, call: ToolCall) -> str | None:
-    """What the call itself says was at `path` before it."""
+    """Return what the call itself reports as the content of `path` before it."""
     return next((file.before for file in call.files if file.path == path), None)

@@ -1,5 +1,5 @@
-"""The nearest names that do exist, so that a correction can offer choices instead of "wrong path". Names only what it
-has seen, and looks at no more than a bounded number of entries."""
+"""Finds the nearest existing names, so that a correction offers choices. It names only what exists, and reads a
+bounded number of entries."""
 
 from __future__ import annotations
 
@@ -26,38 +26,37 @@ def letter_pairs(name: str) -> set[str]:
 
 
 def score_likeness(left: str, right: str) -> float:
-    """From 0 to 1: how many neighbouring letters two names share (Dice's coefficient)."""
+    """Return the share of neighbouring letters that two names have in common, from 0 to 1 (Dice's coefficient)."""
     ours, theirs = letter_pairs(left), letter_pairs(right)
     return 2 * len(ours & theirs) / (len(ours) + len(theirs))
 
 
 def find_nearest(path: str, world: World, far: bool = False) -> tuple[str, ...]:
-    """Up to LIMIT existing paths that are most like the one that is missing: in its folder, or below the folders
-    whose names are most like those that are missing. With `far` also where the same name stands elsewhere in the
-    project."""
+    """Return up to LIMIT existing paths that are most like the missing one: in its folder, or in folders with similar
+    names. With `far` also files of the same name elsewhere in the project."""
     folder, name = os.path.split(path.rstrip("/"))
     found = is_alike(folder, name, world)
     if not found and not list_present(folder or "/", world):
         found = find_misspelt(path, world)
-    if far:  # the very name in another folder is likelier than another name in this one
+    if far:  # the same name in another folder is likelier than another name in this folder
         sure = [each for each in found if find_stem(each) == find_stem(name)]
         found = list(dict.fromkeys([*sure, *find_elsewhere(name, world), *found]))
     return tuple(found[:LIMIT])
 
 
 def find_stem(path: str) -> str:
-    """A file's name without its ending, in lower case."""
+    """Return the name of a file without its ending, in lower case."""
     return os.path.splitext(os.path.basename(path))[0].lower()
 
 
 def is_alike(folder: str, name: str, world: World) -> list[str]:
-    """The entries of a folder whose names are like one, the likest first."""
+    """Return the entries of a folder with similar names, the most similar first."""
     ranked = sorted(((score_likeness(name, other), other) for other in world.names(folder)[:LONGEST]), reverse=True)
     return [os.path.join(folder, other) for score, other in ranked[:LIMIT] if score >= ALIKE]
 
 
 def find_misspelt(path: str, world: World) -> list[str]:
-    """The same path below folders whose names are like those that are not there."""
+    """Return the same path below folders with similar names."""
     missing: list[str] = []
     folder = path.rstrip("/")
     while not list_present(folder or "/", world) and folder.strip("/"):
@@ -74,7 +73,7 @@ def find_misspelt(path: str, world: World) -> list[str]:
 
 
 def list_steps(folder: str, name: str, world: World) -> list[str]:
-    """The folder of that name, or those whose names are like it."""
+    """Return the folder of that name, or those with similar names."""
     exact = os.path.join(folder, name)
     if list_present(exact, world):
         return [exact]
@@ -82,7 +81,7 @@ def list_steps(folder: str, name: str, world: World) -> list[str]:
 
 
 def list_present(path: str, world: World) -> bool:
-    """Whether something stands at a path; what cannot be looked at is nothing to offer."""
+    """Whether anything exists at a path. An unreadable path is not offered."""
     try:
         return world.stat(path) is not None
     except Unverified:
@@ -90,7 +89,7 @@ def list_present(path: str, world: World) -> bool:
 
 
 def is_folder(path: str, world: World) -> bool:
-    """Whether a folder stands at a path; a link to one is none."""
+    """Whether a path is a folder, not a link to one."""
     try:
         found = world.stat(path, follow=False)
     except Unverified:
@@ -99,8 +98,8 @@ def is_folder(path: str, world: World) -> bool:
 
 
 def find_elsewhere(name: str, world: World) -> list[str]:
-    """Where in the project a file of that name stands, up to case and ending; what is hidden or made is passed over,
-    and so is a project that is too large to be searched."""
+    """Return the files of that name elsewhere in the project, in any case and with any ending. Hidden and generated
+    files are skipped, and so is a project that is too large to search."""
     root = world.project or world.session or ""
     if not root or root == "/" or root == world.home:
         return []

@@ -1,4 +1,4 @@
-"""The three ways a look at the world can end, as a check writes them. Decides nothing."""
+"""The three possible ends of a probe, as a check writes them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ if TYPE_CHECKING:
 
 
 def verified(expected: str, found: str, effect: str = "") -> Outcome:
-    """The check ran and held; `effect` is one of types.NEW and OLD where a snapshot tells."""
+    """Return the outcome of a check that holds; `effect` is types.NEW or OLD if a snapshot decides."""
     return Outcome("", VERIFIED, expected, found, effect=effect)
 
 
 def compare_effect(earlier: Any, now: Any) -> str:
-    """The effect that two readings of the same fact show, the first one from before the call (ABSENT: there
-    is none)."""
+    """Return the effect that two readings of the same fact show, the first from before the call (ABSENT: none)."""
     return "" if earlier is ABSENT else OLD if earlier == now else NEW
 
 
 def refuted(expected: str, found: str, candidates: tuple[str, ...] = (), blank: bool = False) -> Outcome:
-    """The check ran and did not hold; `candidates` are the nearest things that do exist; `blank`: there was
-    nothing that could have been compared."""
+    """Return the outcome of a check that does not hold. `candidates` are the nearest existing things. `blank`: there
+    was nothing to compare."""
     return Outcome("", REFUTED, expected, found, "", candidates, blank=blank)
 
 
 def unverified(expected: str, why: str, cause: str, candidates: tuple[str, ...] = ()) -> Outcome:
-    """No verdict, because of `why`; `cause` is one of types.CAUSES."""
+    """Return the outcome of a check without a verdict, because of `why`; `cause` is one of types.CAUSES."""
     return Outcome("", UNVERIFIED, expected, why, cause, candidates)

@@ -1,5 +1,5 @@
-"""What a person writes to have a package installed (`requests[security]==2.31`, `@scope/tool@1.2.3`), read into name
-and version. Never guesses a name: an address or a path names no package."""
+"""Reads a requirement as people write it (`requests[security]==2.31`, `@scope/tool@1.2.3`) into name and version. It
+never guesses a name: an address or a path names no package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIGITS = frozenset("0123456789")
 
 
 def parse_pip(text: str) -> tuple[str, str, bool]:
-    """(name, what is asked of the version or "", whether it holds only under a condition). Raises Unverified."""
+    """Return (name, required version or "", whether it applies only under a condition). Raises Unverified."""
     text, semicolon, _ = text.strip().partition(";")
     name = leading_numbers(text)
     rest = text[len(name) :].strip()
@@ -24,12 +24,12 @@ def parse_pip(text: str) -> tuple[str, str, bool]:
         raise Unverified(f"{text[:80]!r} does not name a package", "contract")
     if "/" in name or name.endswith((".whl", ".txt", ".zip", ".tar.gz", ".toml")):
         raise Unverified(f"{text[:80]!r} is a file, and the name of its package is not in it", "contract")
-    # An address says nothing of the version: that a package of the name is there is what can be seen.
+    # An address does not name a version: only the presence of the package can be verified.
     return name, "" if rest.startswith("@") else rest.strip("()").strip(), bool(semicolon)
 
 
 def parse_npm(text: str) -> tuple[str, str, bool]:
-    """The same for npm: a version, a range, a tag, an address."""
+    """Return the same for npm: a version, a range, a tag, or an address."""
     text = text.strip()
     scope, slash, rest = text.partition("/") if text.startswith("@") else ("", "", text)
     base, _, wanted = rest.partition("@")
@@ -42,8 +42,8 @@ def parse_npm(text: str) -> tuple[str, str, bool]:
 
 
 def allows_pip(version: str, wanted: str) -> bool:
-    """Whether an installed version is one of those that `wanted` (`>=1.0,<2`) allows. Raises Unverified where only
-    pip can tell: of versions that are more than numbers."""
+    """Whether `wanted` (`>=1.0,<2`) allows an installed version. Raises Unverified if only pip can decide: for
+    versions that are more than numbers."""
     for part in wanted.split(","):
         sign = part.strip()[: len(part.strip()) - len(part.strip().lstrip("=<>!~"))]
         asked = part.strip()[len(sign) :].strip()
@@ -67,8 +67,8 @@ def allows_pip(version: str, wanted: str) -> bool:
 
 
 def allows_npm(version: str, wanted: str) -> bool:
-    """The same for npm: `1.2.3`, `1.2`, `1.x`, `^1.2.3`, `~1.2.3`, `>=1.2.3`. Raises Unverified for a tag and all
-    that only npm can tell."""
+    """Whether `wanted` allows an installed version: `1.2.3`, `1.2`, `1.x`, `^1.2.3`, `~1.2.3`, `>=1.2.3`. Raises
+    Unverified for a tag, and if only npm can decide."""
     sign = wanted[: len(wanted) - len(wanted.lstrip("=<>^~"))]
     asked = wanted[len(sign) :].strip().removeprefix("v")
     if sign in ("", "=") and asked == version:
@@ -95,7 +95,7 @@ def allows_npm(version: str, wanted: str) -> bool:
 
 
 def caret_range(numbers: list[int]) -> int:
-    """How many numbers of a version `^` keeps as they are: up to the first that is not 0."""
+    """Return how many numbers of a version `^` keeps: up to the first that is not 0."""
     return next((at + 1 for at, number in enumerate(numbers) if number), len(numbers))
 
 
@@ -110,7 +110,7 @@ def compare_versions(left: list[int], right: list[int]) -> int:
 
 
 def leading_numbers(text: str) -> str:
-    """The part of a text that can be a name."""
+    """Return the part of a text that can be a name."""
     end = 0
     while end < len(text) and text[end] in NAME:
         end += 1
@@ -118,8 +118,8 @@ def leading_numbers(text: str) -> str:
 
 
 def meets_specifier(version: str, wanted: str) -> bool:
-    """Whether an installed version is the one that `==` asks for. Raises Unverified where the spelling differs in a
-    way that only pip can compare."""
+    """Whether an installed version is the one that `==` requires. Raises Unverified if the spelling differs in a way
+    that only pip can compare."""
     if wanted.endswith(".*"):
         prefix = parse_release(wanted[:-2])
         found = parse_release(version.partition("+")[0], loose=True)
@@ -138,7 +138,8 @@ def meets_specifier(version: str, wanted: str) -> bool:
 
 
 def parse_release(text: str, loose: bool = False) -> list[int] | None:
-    """The numbers of a version; with `loose` up to the first part that is more than a number, else None then."""
+    """Return the numbers of a version; with `loose` up to the first part that is more than a number, otherwise None
+    then."""
     found: list[int] = []
     for part in text.lower().removeprefix("v").split("."):
         if part and part.isascii() and DIGITS.issuperset(part):
@@ -152,7 +153,7 @@ def parse_release(text: str, loose: bool = False) -> list[int] | None:
 
 
 def has_same_prefix(left: list[int], right: list[int]) -> bool:
-    """1.0 and 1.0.0 are the same release."""
+    """Whether two versions are the same release, as 1.0 and 1.0.0 are."""
     return compare_versions(left, right) == 0
 
 

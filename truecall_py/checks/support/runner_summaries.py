@@ -1,5 +1,5 @@
-"""The last lines of test runners (pytest, unittest, jest, vitest, go, cargo), read into numbers. What a tool prints
-is its claim: this module says what is claimed and never what is true."""
+"""Reads the last lines of test runners (pytest, unittest, jest, vitest, go, cargo) into numbers. The output of a tool
+is its claim: these numbers say what is claimed, not what is true."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LONGEST = 1 << 20  # characters of the end of an output that are read
 NOTHING = Results(0, 0, 0)
 # `re` is imported only where a contract asks; every pattern is linear: no repetition inside another one.
 COLOUR = r"\x1b\[[0-9;]*[A-Za-z]"
-# What pytest prints where it ends otherwise than with the results of its tests.
+# What pytest prints if it ends without the results of its tests.
 BROKEN_OFF = r"INTERNALERROR>|Fatal Python error|Segmentation fault|!{4,} (?!stopping after)"
-REFUSED = r"ERROR: "  # a run with wrong options has no summary; before one, it is another program's word
-# What begins a run, or says that one was killed. After the last summary it is of a run that never came to its end.
+REFUSED = r"ERROR: "  # a run with wrong options has no summary; text before a summary comes from another program
+# The start of a run, or the report of a killed one. After the last summary, it belongs to an unfinished run.
 BEGUN = {
     "pytest": r"=+ test session starts =+|(?:Killed|Terminated)\b"
     r"|.{0,200}: line \d+: +\d+ (?:Killed|Terminated)\b.*test|(?:\S+ )?[.FEsxX]+ +\[ *\d{1,3}%\]$",
@@ -34,7 +34,7 @@ WORDS = {
 
 
 def parse_summaries(runner: str, text: str) -> list[Results]:
-    """What each run in an output claims, in order; empty where no summary is found."""
+    """Return the claim of each run in an output, in order; none without a summary."""
     import re
 
     lines = re.sub(COLOUR, "", text[-LONGEST:]).replace("\r", "\n").split("\n")
@@ -42,7 +42,7 @@ def parse_summaries(runner: str, text: str) -> list[Results]:
 
 
 def count_words(line: str) -> dict[str, int]:
-    """The numbers of `1 failed, 2 passed`, by what they are of."""
+    """Return the numbers of `1 failed, 2 passed` by their words."""
     import re
 
     found: dict[str, int] = dict.fromkeys(WORDS, 0)
@@ -60,7 +60,7 @@ def sum_results(line: str) -> Results:
 
 
 def doubt_result(found: list[Results], why: str) -> list[Results]:
-    """The same runs, the last of them with a doubt where there is one."""
+    """Return the same runs, with a doubt on the last one if there is any."""
     if not found or not why:
         return found
     last = found[-1]
@@ -68,14 +68,14 @@ def doubt_result(found: list[Results], why: str) -> list[Results]:
 
 
 def find_unended_run(runner: str, line: str) -> str:
-    """The doubt about an output in which a run begins with this line; "" where none does."""
+    """Return the doubt about an output in which a run begins with this line, "" without one."""
     import re
 
     return f"a run after it has no summary: {line.strip()[:120]}" if re.match(BEGUN[runner], line) else ""
 
 
 def parse_pytest(lines: list[str]) -> list[Results]:
-    """A run that broke off, before its summary or after it, leaves a doubt about the last one."""
+    """Read pytest. A run that broke off, before or after its summary, makes the last one doubtful."""
     import re
 
     found: list[Results] = []
@@ -126,8 +126,8 @@ def parse_unittest_line(collected: int, ended: Match[str]) -> Results:
 
 
 def parse_javascript(lines: list[str]) -> list[Results]:
-    """jest (`Tests:  1 failed, 2 passed, 3 total`) and vitest (`Tests  1 failed | 2 passed (3)`), which says below it
-    what went wrong outside of a test (`Errors  1 error`)."""
+    """Read jest (`Tests: 1 failed, 2 passed, 3 total`) and vitest (`Tests 1 failed | 2 passed (3)`), which also
+    reports what failed outside of a test (`Errors 1 error`)."""
     import re
 
     found: list[Results] = []
@@ -156,7 +156,7 @@ def parse_javascript(lines: list[str]) -> list[Results]:
 
 
 def parse_cargo(lines: list[str]) -> list[Results]:
-    """One for all: a run prints a line for every crate, and most of those hold no test."""
+    """Read cargo as one run: it prints a line per crate, and most of these have no test."""
     import re
 
     runs = [sum_results(line) for line in lines if re.match(r"test result: (ok|FAILED)\. \d", line.strip())]
@@ -171,7 +171,7 @@ def parse_cargo(lines: list[str]) -> list[Results]:
 
 
 def parse_go(lines: list[str]) -> list[Results]:
-    """One for all. Without -v only packages are counted, not tests."""
+    """Read go as one run. Without -v, it reports only packages, not tests."""
     import re
 
     failed = sum(1 for line in lines if re.match(r"\s*--- FAIL: |FAIL\t", line))

@@ -1,6 +1,6 @@
-"""What is wrong with the arguments of a call, in words by which they can be mended: which fields are missing,
-misspelt or too many, what was sent there, and what the schema says of just those. Never the whole value, nor the
-whole schema."""
+"""Describes what is wrong with the arguments of a call, so that the agent can fix them: the missing, misspelt and
+unknown fields, the values sent, and what the schema says about these fields. It never quotes the whole value or
+schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST = 160  # letters of one quoted value or rule
 
 
 def describe_errors(errors: Sequence[dict[str, Any]], count: int) -> str:
-    """The `count` errors of `worker.schemas` as one phrase."""
+    """Return the errors of `worker.schemas`, `count` in all, as one phrase."""
     told: list[str] = []
     rules: dict[str, Any] = {}
     spelt: dict[str, str] = {}  # a missing field and what was taken for it
@@ -30,7 +30,7 @@ def describe_errors(errors: Sequence[dict[str, Any]], count: int) -> str:
 
 
 def list_phrases(error: dict[str, Any], rules: dict[str, Any], spelt: dict[str, str]) -> list[str]:
-    """What one error says; what the schema says of the fields that it is about is added to `rules`."""
+    """Return the phrases of one error, and add what the schema says about its fields to `rules`."""
     place = error["path"].removeprefix("$").removeprefix(".")
     known: dict[str, Any] = error.get("properties") or {}
     if error["keyword"] == "required":
@@ -61,7 +61,7 @@ def dot_path(place: str, name: str) -> str:
 
 
 def find_nearest(name: str, known: Sequence[str]) -> str:
-    """The field that was most likely meant; "" where none is near."""
+    """Return the field that was most likely meant, "" if none is near."""
     plain = name.replace("_", "").replace("-", "").lower()
     for other in known:
         if other.replace("_", "").replace("-", "").lower() == plain:

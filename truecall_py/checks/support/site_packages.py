@@ -1,5 +1,5 @@
-"""What is installed in a Python environment, read from its files: metadata, and whether what it lists is there.
-Never imports or runs a package; an interpreter is run only where the contract names it and its files do not tell."""
+"""Reads what is installed in a Python environment from its files: metadata, and whether the listed files exist. It
+never imports or runs a package. It runs an interpreter only if the contract names it and its files do not decide."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ print(json.dumps([path for path in dict.fromkeys(found) if path.endswith("-packa
 
 @record(frozen=True)
 class Environment:
-    """The folders in which an environment keeps its packages. `open`: it also sees those of another one."""
+    """The package folders of an environment. `open`: it also sees the packages of another one."""
 
     name: str
     folders: tuple[str, ...]
@@ -35,7 +35,7 @@ class Environment:
 
 @record(frozen=True)
 class Installed:
-    """One installed package; `trouble` says why it cannot be used, `mark` changes with every installation."""
+    """One installed package. `trouble` says why it is unusable. `mark` changes with every installation."""
 
     name: str
     version: str
@@ -45,7 +45,7 @@ class Installed:
 
 
 def normalise(name: str) -> str:
-    """A name as PEP 503 compares it."""
+    """Return a name as PEP 503 compares it."""
     found = "".join("-" if character in "-_." else character for character in name.strip().lower())
     while "--" in found:
         found = found.replace("--", "-")
@@ -53,12 +53,12 @@ def normalise(name: str) -> str:
 
 
 def find_environment(path: str, named: bool, world: World) -> Environment:
-    """The environment of a virtual environment's folder or of an interpreter, at an absolute path. `named`: the
-    contract itself names it, so that its interpreter may be asked. Raises Unverified."""
+    """Return the environment of a virtual environment's folder, or of an interpreter, at an absolute path. `named`:
+    the contract names it, so its interpreter may be run. Raises Unverified."""
     found = world.stat(path)
     if found is None:
         raise Unverified(f"there is no Python environment at {path}", "world")
-    # The link bin/python of a virtual environment is what makes it one: it is not followed.
+    # The link bin/python makes a folder a virtual environment, so it is not followed.
     is_folder = os.path.isdir(path)
     folder = path if is_folder else os.path.dirname(os.path.dirname(path))
     alone = any(world.stat(os.path.join(folder, name)) for name in ("pyvenv.cfg", "conda-meta"))
@@ -75,7 +75,7 @@ def is_missing(folder: str) -> Environment:
 
 
 def find_by_layout(folder: str, world: World) -> Environment | None:
-    """The environment below a folder, as its files tell; None where there is none."""
+    """Return the environment below a folder, as its files show it; None without one."""
     settings = {}
     place = os.path.join(folder, "pyvenv.cfg")
     if world.stat(place):
@@ -89,7 +89,7 @@ def find_by_layout(folder: str, world: World) -> Environment | None:
             packages = os.path.join(folder, library, name, "site-packages")
             if name.startswith(("python", "pypy")) and world.stat(packages):
                 found.append((name, os.path.realpath(packages)))
-    # What an older Python left behind in the same folder is not seen by the one that is there now.
+    # The current Python does not see packages that an older one left in the same folder.
     right = [path for name, path in found if version in ("", parse_number(name))]
     folders = tuple(dict.fromkeys(right))
     kinds = {os.path.basename(os.path.dirname(path)) for path in folders}  # lib and lib64 may both be in use
@@ -100,12 +100,12 @@ def find_by_layout(folder: str, world: World) -> Environment | None:
 
 
 def parse_number(name: str) -> str:
-    """The version in a folder's name: 3.13 of python3.13 and of its kind without a lock, python3.13t."""
+    """Return the version in the name of a folder: 3.13 of python3.13, and of the free-threaded python3.13t."""
     return name.removeprefix("python").removeprefix("pypy").removesuffix("t")
 
 
 def ask_interpreter(path: str, world: World) -> Environment:
-    """The environment of an interpreter, as it tells itself, started without any package."""
+    """Return the environment of an interpreter, which is started without any package."""
     from truecall_py.core.fast_json import Refused, loads
 
     finished = world.run([path, "-I", "-S", "-c", PLACES], None, world.project or world.base)
@@ -122,7 +122,7 @@ def ask_interpreter(path: str, world: World) -> Environment:
 
 
 def find_distributions(name: str, where: Environment, world: World) -> list[Installed]:
-    """Everything that is installed under a name, the usable first; mostly one or nothing. Raises Unverified."""
+    """Return everything that is installed under a name, usable ones first. Raises Unverified."""
     wanted = normalise(name)
     found = []
     for folder in where.folders:
@@ -138,7 +138,7 @@ def find_distributions(name: str, where: Environment, world: World) -> list[Inst
 
 
 def list_entries(folder: str, world: World) -> list[str]:
-    """The entries of a folder, none where there is no such folder. Raises Unverified where they cannot be read."""
+    """Return the entries of a folder, none without one. Raises Unverified if it is unreadable."""
     if world.stat(folder) is None:
         return []
     try:
@@ -151,7 +151,7 @@ def list_entries(folder: str, world: World) -> list[str]:
 
 
 def read_distribution(path: str, suffix: str, folder: str, world: World) -> Installed | None:
-    """The package that a piece of metadata describes; None where it describes none, as what a broken removal left."""
+    """Return the package of a piece of metadata; None for a remnant of a broken removal."""
     if suffix == "egg-link":
         return find_link(path, world)
     about = {"dist-info": "METADATA", "egg-info": "PKG-INFO"}[suffix]
@@ -168,7 +168,7 @@ def read_distribution(path: str, suffix: str, folder: str, world: World) -> Inst
 
 
 def parse_headers(text: str) -> dict[str, str]:
-    """Name and version of a file of metadata."""
+    """Return name and version of a metadata file."""
     found: dict[str, str] = {}
     for line in text.split("\n"):
         if not line.strip():
@@ -180,7 +180,7 @@ def parse_headers(text: str) -> dict[str, str]:
 
 
 def find_link(path: str, world: World) -> Installed | None:
-    """The package of an egg-link: an older kind of editable installation."""
+    """Return the package of an egg-link, an older kind of editable installation."""
     found = world.stat(path)
     place = read_text(path, world).split("\n")[0].strip()
     if found is None or not place:
@@ -198,7 +198,7 @@ def find_link(path: str, world: World) -> Installed | None:
 
 
 def explain_broken(path: str, folder: str, world: World) -> str:
-    """Why a package with metadata cannot be used, or ""."""
+    """Return why a package with metadata is unusable, or ""."""
     from truecall_py.core.fast_json import Refused, loads
 
     place = os.path.join(path, "direct_url.json")
@@ -219,7 +219,7 @@ def explain_broken(path: str, folder: str, world: World) -> str:
     if not world.stat(record_file):
         return ""
     listed = list(find_code(read_text(record_file, world), os.path.basename(path)))
-    # Scripts lie outside the folder of packages: they are the package only where it brings nothing else.
+    # Scripts are outside of the package folder: they are the package only if it has no other file.
     files = [name for name in listed if not is_outside(name, 0)]
     files = files or [name for name in listed if not is_outside(name, 3)]
     if listed and not files:
@@ -230,12 +230,12 @@ def explain_broken(path: str, folder: str, world: World) -> str:
 
 
 def is_outside(name: str, levels: int) -> bool:
-    """Whether a path of RECORD leads more than so many levels above the folder of packages."""
+    """Whether a path of RECORD is more than this number of levels above the package folder."""
     return os.path.normpath(name).startswith(("/", "../" * (levels + 1)))
 
 
 def find_code(text: str, own: str) -> Iterator[str]:
-    """Files that a package brings, beside its metadata and what is compiled from others."""
+    """Return files of a package other than metadata and compiled ones."""
     for number, line in enumerate(text.split("\n")):
         if number > LISTED:
             return

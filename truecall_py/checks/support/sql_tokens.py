@@ -1,5 +1,5 @@
-"""Reads SQL as far as a guard needs it: statements, their kinds, and whether a DELETE or UPDATE has a WHERE of its
-own. Runs nothing and knows no database. What the dialects read differently is never told for certain."""
+"""Reads SQL as far as a guard needs: statements, their kinds, and whether a DELETE or UPDATE has its own WHERE. It
+runs nothing and knows no database. If SQL dialects disagree, the result is uncertain."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ DML = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "VALUES", "TA
 CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
 SWEEPS = ("DELETE", "UPDATE")
 UNDOES = ("ROLLBACK", "ABORT")
-# What may stand between DELETE and FROM, or behind UPDATE.
+# Words that are allowed between DELETE and FROM, or after UPDATE.
 HASTE = ("LOW_PRIORITY", "QUICK", "IGNORE")
 EXPLAINS = ("EXPLAIN", "DESCRIBE", "DESC", "ANALYZE", "PROFILE")
-# Behind a word of CHANGES: then it is a function or the name of a column.
+# After a word of CHANGES: then that word is a function or a column.
 NO_STATEMENT = ("?", "(", ")")
 READS = ("SELECT", "VALUES", "TABLE", "WITH", "(")
 CHANGES_INTO = frozenset(("INSERT", "MERGE", "REPLACE"))
-# What makes rows fewer without a WHERE, in one dialect or another.
+# Words that limit the rows without a WHERE in some dialect.
 BOUNDED = ("WHERE", "LIMIT", "JOIN", "TOP", "FETCH", "CURRENT")
-# A body of statements follows, which is not run now or not for certain.
+# Words that begin a body of statements, which may not run now.
 BODIES = ("TRIGGER", "FUNCTION", "PROCEDURE", "EVENT", "PACKAGE", "RULE", "TASK")
 BLOCKS = ("DECLARE", "IF", "WHILE", "LOOP", "FOR", "CASE", "DO", "DELIMITER", "PREPARE", "EXECUTE", "CALL", "COPY")
 
 
 class Unsure(Exception):
-    """The text cannot be read in only one way."""
+    """The text can be read in more than one way."""
 
 
 @record(frozen=True)
 class Statement:
-    """One statement: its words (upper case; "(" and ")" among them) and its text without comments, for people."""
+    """One statement: its words (in upper case, with "(" and ")") and its text without comments, for people."""
 
     words: tuple[str, ...]
     text: str
 
 
 def split_statements(text: str) -> list[Statement]:
-    """The statements of a text. Raises Unsure."""
+    """Return the statements of a text. Raises Unsure."""
     if len(text) > LARGEST or "\0" in text:
         raise Unsure("it is too long")
     found: list[Statement] = []
@@ -100,8 +100,8 @@ def find_line_end(text: str, at: int) -> int:
 
 
 def find_quote_end(text: str, at: int) -> int:
-    """Where a quoted piece ends; one whose quote is doubled goes on. Raises Unsure for a backslash before a quote,
-    which only some databases read as part of the text, and for a quote that is never closed."""
+    """Return the end of a quoted piece; a doubled quote continues it. Raises Unsure for a backslash before a quote,
+    which only some databases treat as part of the text, and for an unclosed quote."""
     quote, here = text[at], at + 1
     while True:
         end = text.find(quote, here)
@@ -115,9 +115,8 @@ def find_quote_end(text: str, at: int) -> int:
 
 
 def find_bracket_end(text: str, at: int) -> int:
-    """Where the name that `[` begins (some databases quote with brackets) would end: at the end of the text where it
-    does not. Raises Unsure where in it something stands that others read: a quote that it would cut, a comment, the
-    end of a statement."""
+    """Return the end of the name that `[` begins, as some databases quote; the end of the text if it is unclosed.
+    Raises Unsure if it contains something that others read: a quote, a comment, the end of a statement."""
     end = text.find("]", at)
     while end >= 0 and text[end + 1 : end + 2] == "]":
         end = text.find("]", end + 2)
@@ -128,7 +127,7 @@ def find_bracket_end(text: str, at: int) -> int:
 
 
 def find_dollar_end(text: str, at: int) -> int:
-    """Where a text in dollar quotes (`$$`, `$tag$`) ends, 0 where none begins. Raises Unsure."""
+    """Return the end of a text in dollar quotes (`$$`, `$tag$`), 0 if none begins. Raises Unsure."""
     end = text.find("$", at + 1)
     tag = text[at : end + 1] if end > 0 else ""
     if not tag or not all(char.isalnum() or char == "_" for char in tag[1:-1]) or tag[1:2].isdigit():
@@ -140,14 +139,13 @@ def find_dollar_end(text: str, at: int) -> int:
 
 
 def list_kinds(statement: Statement) -> set[str]:
-    """What a statement does, by its words: of WITH what follows it; besides, whatever is changed on the way, in a
-    WITH or in parentheses; INTO where a SELECT makes a table or a file of what it finds; EXPLAIN ANALYZE does what
-    it explains. Raises Unsure."""
+    """Return what a statement does: for WITH, the statement after it; also every change inside a WITH or parentheses;
+    INTO if a SELECT makes a table or a file; EXPLAIN ANALYZE does what it explains. Raises Unsure."""
     return find_effects(statement.words)
 
 
 def find_effects(words: tuple[str, ...]) -> set[str]:
-    """The kinds of the statement that these words are, or begin."""
+    """Return the kinds of the statement that these words form or begin."""
     first = words[0]
     if (first in BLOCKS and first != "COPY") or list_bodies(words):
         raise Unsure("a body of statements")
@@ -166,7 +164,7 @@ def find_effects(words: tuple[str, ...]) -> set[str]:
 
 
 def find_explained(words: tuple[str, ...]) -> set[str]:
-    """What EXPLAIN does, and what it runs for it: ANALYZE alone does so in MariaDB."""
+    """Return what EXPLAIN runs. In MariaDB, ANALYZE alone also runs it."""
     told = words[0] if words[0] == "ANALYZE" else "EXPLAIN"
     at = 1
     if words[1:2] == ("(",):
@@ -182,7 +180,7 @@ def find_explained(words: tuple[str, ...]) -> set[str]:
 
 
 def find_mains(words: tuple[str, ...], start: int) -> set[str]:
-    """What follows the names of the WITH at `start`. Where that cannot be told, every word that it could be. Raises
+    """Return the statement after the names of the WITH at `start`; if that is uncertain, every candidate. Raises
     Unsure."""
     at = start + (2 if words[start + 1 : start + 2] == ("RECURSIVE",) else 1)
     while at < len(words):
@@ -202,7 +200,7 @@ def find_mains(words: tuple[str, ...], start: int) -> set[str]:
     if at < len(words) and words[at - 1] == ")" and words[at] in (*DML, "("):
         while words[at] == "(":
             at += 1
-        return {words[at] if words[at] in DML else "SELECT"}  # a WITH in it is looked at for itself
+        return {words[at] if words[at] in DML else "SELECT"}  # a WITH inside is read separately
     found = {word for word in outer_words(words[start : find_closing(words, start, 1)]) if word in DML}
     if not found:
         raise Unsure("a WITH without a statement")
@@ -210,8 +208,8 @@ def find_mains(words: tuple[str, ...], start: int) -> set[str]:
 
 
 def find_closing(words: tuple[str, ...], at: int, depth: int = 0) -> int:
-    """The place behind the parenthesis that closes the one at `at`, or with a depth of 1 the one around it; the words
-    are balanced."""
+    """Return the position after the parenthesis that closes the one at `at`, or with a depth of 1 the one around it.
+    The words are balanced."""
     for place in range(at, len(words)):
         depth += {"(": 1, ")": -1}.get(words[place], 0)
         if depth == 0:
@@ -220,8 +218,8 @@ def find_closing(words: tuple[str, ...], at: int, depth: int = 0) -> int:
 
 
 def find_sweeping(text: str) -> list[str]:
-    """The statements that certainly change or delete every row of a table, as they are written. Nothing where that is
-    not certain: a transaction that is rolled back, a body of statements, a text that dialects read differently."""
+    """Return the statements that certainly change or delete every row of a table, as written. None if that is
+    uncertain: a transaction that is rolled back, a body of statements, a text on which dialects disagree."""
     try:
         every = split_statements(text)
         begun = [each for each in every if each.words[0] in BLOCKS or list_bodies(each.words)]
@@ -229,7 +227,7 @@ def find_sweeping(text: str) -> list[str]:
             return []
         undone = max((at for at, each in enumerate(every) if each.words[0] in UNDOES), default=-1)
         found: list[str] = []
-        fresh: set[str] = set()  # tables that the text itself makes: no row of theirs was there before
+        fresh: set[str] = set()  # tables that the text itself creates: they had no rows before
         for at, each in enumerate(every):
             require_balanced(each.words)
             fresh |= is_made(each.words)
@@ -242,7 +240,7 @@ def find_sweeping(text: str) -> list[str]:
 
 
 def list_bodies(words: tuple[str, ...]) -> bool:
-    """Whether statements follow that belong to this one."""
+    """Whether a body of statements follows."""
     if words[0] in ("CREATE", "ALTER") and any(word in BODIES for word in words):
         return True
     begun = ("TRANSACTION", "WORK", "IMMEDIATE", "EXCLUSIVE", "DEFERRED", "TRAN", "ISOLATION", "READ")
@@ -250,8 +248,7 @@ def list_bodies(words: tuple[str, ...]) -> bool:
 
 
 def split_parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """What of a statement may sweep: itself, of a WITH what it does in the end and on the way, of EXPLAIN ANALYZE
-    what it explains."""
+    """Return the parts of a statement that may sweep: itself, the parts of a WITH, what EXPLAIN ANALYZE explains."""
     if words[:2] in (("EXPLAIN", "ANALYZE"), ("EXPLAIN", "ANALYSE")):
         words = words[3 if words[2:3] == ("VERBOSE",) else 2 :]
     if not words:
@@ -268,7 +265,7 @@ def split_parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def is_bare(words: tuple[str, ...]) -> bool:
-    """Whether a DELETE or UPDATE has nothing that leaves rows out."""
+    """Whether a DELETE or UPDATE has nothing that limits its rows."""
     level = outer_words(tuple(word for at, word in enumerate(words) if at > 2 or word not in HASTE))
     if words[0] == "DELETE":
         whole = level[1:2] == ("FROM",) and len(level) > 2
@@ -280,20 +277,20 @@ def is_bare(words: tuple[str, ...]) -> bool:
 
 
 def is_made(words: tuple[str, ...]) -> set[str]:
-    """The table that a CREATE certainly makes anew, by a name without quotes or schema."""
+    """Return the table that a CREATE certainly creates, if its name has no quotes or schema."""
     plain = tuple(word for word in words[:5] if word not in ("TEMP", "TEMPORARY", "GLOBAL", "LOCAL", "UNLOGGED"))
     named = plain[:2] == ("CREATE", "TABLE") and plain[2:3] not in (("IF",), ("'",)) and plain[3:4] != ("?",)
     return set(plain[2:3]) if named else set()
 
 
 def find_table(words: tuple[str, ...]) -> str:
-    """The table that a DELETE or UPDATE is about, "" where it has quotes or a schema."""
+    """Return the table of a DELETE or UPDATE, "" if its name has quotes or a schema."""
     names = [word for word in words[1:5] if word not in (*HASTE, "FROM", "ONLY")]
     return names[0] if names and names[0] != "'" and names[1:2] != ["?"] else ""
 
 
 def outer_words(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words that stand in no parentheses."""
+    """Return the words outside of parentheses."""
     depth, found = 0, []
     for word in words:
         depth += {"(": 1, ")": -1}.get(word, 0)
@@ -303,7 +300,7 @@ def outer_words(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def list_groups(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """What stands in each pair of parentheses, with what is inside of it."""
+    """Return the content of each pair of parentheses, nested ones included."""
     starts: list[int] = []
     found = []
     for number, word in enumerate(words):
@@ -315,7 +312,7 @@ def list_groups(words: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def require_balanced(words: tuple[str, ...]) -> None:
-    """Raises Unsure where parentheses do not close, or are too many in each other."""
+    """Raise Unsure for unbalanced parentheses, or too many levels."""
     depth = 0
     for word in words:
         depth += {"(": 1, ")": -1}.get(word, 0)
