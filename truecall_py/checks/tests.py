@@ -1,5 +1,5 @@
-"""tests: tests ran in this call, and none failed. Never takes a report of another day, a run without tests, or the
-words of the tool alone for tests that pass."""
+"""tests: tests ran in this call, and none failed. An old report, a run without tests, or the words of the tool alone
+do not count as passing tests."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ EXAMPLES = (
     },
 )
 
-SLACK = 2.0  # seconds: clocks of file systems run behind, and a hook starts a little after its call ended
-SKEW = 600.0  # seconds by which another machine's clock may be behind, where no look before the call tells
+SLACK = 2.0  # seconds: clocks of file systems are late, and a hook starts a little after its call ended
+SKEW = 600.0  # seconds by which the clock of another machine may be late, without a snapshot
 MANY = 2000  # reports
 
 
@@ -94,14 +94,14 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def list_matchers(params: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """What is asked of the numbers. Where nothing is said of skipped and passed, one must have passed."""
+    """Return the matchers on the numbers. Without `skipped` and `passed`, at least one test must have passed."""
     found = [("failed", params.get("failed") or {"equals": 0})]
     found += [(name, params[name]) for name in ("skipped", "passed") if params.get(name)]
     return found
 
 
 def payload_only(params: dict[str, Any]) -> bool:
-    """With `output` it looks at the call's own text alone."""
+    """With `output`, it uses only the text of the call."""
     return bool(params.get("output")) and not params.get("report")
 
 
@@ -145,7 +145,7 @@ def judge_report(params: dict[str, Any], call: ToolCall, world: World) -> Outcom
 
 
 def find_reports(params: dict[str, Any], world: World) -> list[str]:
-    """The reports that are there, in order. Raises Unverified."""
+    """Return the existing reports, in order. Raises Unverified."""
     import stat as modes
 
     from truecall_py.checks.support.glob_walk import find_entries
@@ -157,7 +157,7 @@ def find_reports(params: dict[str, Any], world: World) -> list[str]:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, list[int]]:
-    """The reports that are there before the call, with what changes when they are written again."""
+    """Return the reports before the call, with a mark that changes when they are written again."""
     if params.get("output"):
         raise Unverified("what a call says is not there before it", "contract")
     found = {}
@@ -169,7 +169,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
 
 
 def needs_snapshot(params: dict[str, Any]) -> bool:
-    """The snapshot says when the call began, which its duration tells only roughly, or not at all."""
+    """Always: the snapshot says when the call began, which its duration says only roughly, if at all."""
     return not params.get("output")
 
 
@@ -180,8 +180,8 @@ def report_mark(found: os.stat_result) -> list[int]:
 def sort_by_age(
     paths: list[str], earlier: Any, began: float | None, world: World
 ) -> tuple[list[str], list[str], list[str]]:
-    """(reports that the call wrote, reports from before it, reports that may be either). Raises Unverified where
-    nothing tells of any of them that the call wrote it."""
+    """Return (reports that the call wrote, older reports, reports that may be either). Raises Unverified if nothing
+    shows when the call began."""
     fresh, stale, doubtful = [], [], []
     for path in paths:
         found = world.stat(path)
@@ -193,14 +193,14 @@ def sort_by_age(
         elif began is None:
             raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
         elif known is None and found.st_mtime > world.wall() + SLACK:
-            doubtful.append(path)  # from the future: the clock that wrote it tells nothing
+            doubtful.append(path)  # from the future: the clock that wrote it is wrong
         elif found.st_mtime >= began or (known is not None and found.st_mtime >= began - SLACK):
             fresh.append(path)
         elif found.st_mtime < began - SLACK and known is None:
             stale.append(path)
         else:
-            doubtful.append(path)  # within the slack; or put there by the call, with a time from before it
-    if not fresh and earlier is ABSENT:  # a container's clock, or a virtual machine's, may be behind
+            doubtful.append(path)  # within the slack; or moved there by the call, with an older time
+    if not fresh and earlier is ABSENT:  # the clock of a container or virtual machine may be late
         doubtful += [path for path in stale if modified_at(path, world) > (began or 0.0) - SKEW]
     if doubtful and not fresh:
         raise Unverified(f"whether {doubtful[0]} was written by this call cannot be told by its time", "probe")
@@ -213,8 +213,8 @@ def modified_at(path: str, world: World) -> float:
 
 
 def judge_text(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    """The tool's own words: they are enough to refute its claim. A claim is no evidence for itself, unless the
-    contract takes it for one."""
+    """Judge the words of the tool. They can refute its claim, but they verify it only if the contract accepts
+    that."""
     from truecall_py.checks.support.runner_summaries import parse_summaries
     from truecall_py.clients.payload import text_of
     from truecall_py.contracts.facts import find_exit_code
@@ -246,19 +246,19 @@ def judge_text(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 
 def is_unmet(params: dict[str, Any], found: Results, world: World) -> bool:
-    """Whether the numbers are other than they should be."""
+    """Whether the numbers are wrong."""
     if found.collected < max(1, params.get("collected", 1)):
         return True
     return not all(matches(matcher, getattr(found, name), world) for name, matcher in list_matchers(params))
 
 
 def is_failing(params: dict[str, Any], found: Results, world: World) -> bool:
-    """Whether more failed than may, which stays true however many other tests there are."""
+    """Whether more tests failed than allowed, which further tests cannot change."""
     return found.failed > 0 and not matches(params.get("failed") or {"equals": 0}, found.failed, world)
 
 
 def is_idle(params: dict[str, Any], found: Results) -> bool:
-    """Whether every test was skipped, and the contract does not say that this is what it wants."""
+    """Whether every test was skipped, and the contract does not want that."""
     return found.passed == 0 and not params.get("passed") and not params.get("skipped")
 
 

@@ -1,5 +1,5 @@
-"""value: a value in a file is what it should be. Never takes no value for the right one, nor a list without
-elements for one whose elements are all right."""
+"""value: a value in a file is right. A missing value is never right, and an empty list proves nothing about its
+elements."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[str, Any] | None:
-    """What stands at the file's path before the call and a digest of the values that are asked for or, where they are
-    compared, the values at each place (a place alone: no value); None: no file."""
+    """Return the mark of the file before the call, and a digest of the values; if the contract compares them, the
+    values at each place (a place alone: no value). None without a file."""
     path = world.resolve(params["file"])
     found = world.stat(path)
     if found is None:
@@ -117,7 +117,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
 
 
 def to_rows(values: list[tuple[str, Any]]) -> list[list[Any]]:
-    """The values as a JSON value."""
+    """Return the values as JSON data."""
     return [[place] if held is ABSENT else [place, held] for place, held in values]
 
 
@@ -129,8 +129,8 @@ def digest_rows(values: list[list[Any]]) -> str:
 
 
 def find_effect(earlier: Any, found: os.stat_result, values: list[tuple[str, Any]]) -> str:
-    """Whether the call can have brought the very values that were asked for; where they were not read before it,
-    whether it can have brought the file."""
+    """Return whether the call can have brought these values; if they were not read before it, whether it can have
+    brought the file."""
     if not earlier:
         return compare_effect(earlier, file_mark(found))
     if "digest" in earlier:
@@ -144,7 +144,7 @@ def parse_steps(params: dict[str, Any]) -> Any:
 
 
 def read_document(params: dict[str, Any], path: str, world: World) -> Any:
-    """The value of the whole file. Raises Malformed or Unverified."""
+    """Return the value of the whole file. Raises Malformed or Unverified."""
     return read_value(world.read(path), choose_format(params, path), path, bool(params.get("format")), world)
 
 
@@ -199,7 +199,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     what = "not there" if held is ABSENT else quote_value(held) + (f" (all {len(values)})" if is_many(steps) else "")
     told = f"{describe_subject(params)} is {what}"
     effect = find_effect(earlier, found, values)
-    # That nothing changed may be just what is asked for.
+    # The contract may require that nothing changed.
     still = matcher.get("changed") is False or matcher.get("increased_by") == 0
     return verified(expected, told, "" if still and effect == OLD else effect)
 
@@ -209,7 +209,7 @@ def is_many(steps: Any) -> bool:
 
 
 def same_as_matcher(params: dict[str, Any], whole: Any) -> dict[str, Any]:
-    """The matcher that `same_as` stands for. Raises Unverified where its path names not exactly one value."""
+    """Return the matcher of `same_as`. Raises Unverified unless its path names exactly one value."""
     if not params.get("same_as"):
         return {}
     held = select_values(whole, parse(params["same_as"]))
@@ -223,7 +223,7 @@ def same_as_matcher(params: dict[str, Any], whole: Any) -> dict[str, Any]:
 
 
 def values_before(earlier: Any) -> dict[str, Any] | None:
-    """The values before the call by place; None where nobody looked."""
+    """Return the values before the call by place, None without a snapshot."""
     if earlier is ABSENT or (earlier is not None and "values" not in earlier):
         return None
     return {item[0]: item[1] if len(item) > 1 else ABSENT for item in (earlier or {"values": ()})["values"]}
@@ -232,7 +232,7 @@ def values_before(earlier: Any) -> dict[str, Any] | None:
 def judge_values(
     matcher: dict[str, Any], values: list[tuple[str, Any]], then: dict[str, Any] | None, texts: bool, world: World
 ) -> tuple[list[tuple[str, Any]], Unverified | None]:
-    """(the values that are not as they should be, why one of the others cannot be told)."""
+    """Return (the wrong values, why one of the others is unverified)."""
     wrong: list[tuple[str, Any]] = []
     unsure = None
     certain = set(matcher) <= {"exists"}
@@ -253,7 +253,7 @@ def judge_values(
 
 
 def convert_text(held: Any, matcher: dict[str, Any], texts: bool) -> Any:
-    """A text of a format that has nothing but texts, as the number or truth that it is compared with."""
+    """Return a text of a format that has only texts as the number or boolean that it is compared with."""
     if not texts or not isinstance(held, str):
         return held
     wanted = [matcher[name] for name in ("equals", "not_equals") if name in matcher] + list(matcher.get("one_of", ()))
