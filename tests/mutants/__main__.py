@@ -16,6 +16,7 @@ import compileall
 import glob
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -70,14 +71,14 @@ def prepare(base: str) -> None:
         __import__(name)
 
 
-def judge(mutant: Mutant) -> tuple[str, float]:
-    """killed | SURVIVED | or what is wrong with the mutant itself; and the seconds that it took."""
+def judge(mutant: Mutant) -> tuple[str, float, str]:
+    """killed | SURVIVED | or what is wrong with the mutant itself; the seconds it took; the first test that failed."""
     began = time.monotonic()
     path = os.path.join(copy, mutant.file)
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
     if text.count(mutant.old) != 1:
-        return f"CANNOT BE MADE: its text stands {text.count(mutant.old)} times in {mutant.file}", 0.0
+        return f"CANNOT BE MADE: its text stands {text.count(mutant.old)} times in {mutant.file}", 0.0, ""
     before = os.stat(path).st_mtime_ns
     try:
         write(path, text.replace(mutant.old, mutant.new), before + int((1 + time.time()) * 1e9))
@@ -85,7 +86,8 @@ def judge(mutant: Mutant) -> tuple[str, float]:
     finally:
         write(path, text, before)
     end = {0: "SURVIVED", 1: "killed"}.get(code, f"CANNOT BE RUN: {output[-300:]}")
-    return end, time.monotonic() - began
+    failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", output, re.MULTILINE)
+    return end, time.monotonic() - began, failed[1] if failed else ""
 
 
 def write(path: str, text: str, modified: int) -> None:
@@ -140,9 +142,9 @@ def main() -> int:
     context = multiprocessing.get_context("fork")
     with tempfile.TemporaryDirectory(prefix="truecall-mutants-") as base, \
             ProcessPoolExecutor(options.jobs, context, prepare, (base,)) as pool:  # fmt: skip
-        for mutant, (end, seconds) in zip(chosen, pool.map(judge, chosen), strict=True):
+        for mutant, (end, seconds, test) in zip(chosen, pool.map(judge, chosen), strict=True):
             killed += end == "killed"
-            print(f"{end:<9} {seconds:5.1f} s  {mutant.name}", flush=True)
+            print(f"{end:<9} {seconds:5.1f} s  {mutant.name}  [{test}]", flush=True)
     print(f"{len(chosen)} mutants, {killed} killed")
     return 0 if chosen and killed == len(chosen) else 1
 
