@@ -20,7 +20,7 @@ TOY = '''\
 from __future__ import annotations
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.support.outcomes import refuted, since, verified
+from truecall_py.checks.support.outcomes import compare_effect, refuted, verified
 from truecall_py.contracts.field import field
 
 NAME = "toy"
@@ -53,7 +53,7 @@ def run(params, call, world):
     line = first_line(params, world)
     if line != params["word"]:
         return refuted(expect(params), f"its first line is {line}", blank=line is None)
-    return verified(expect(params), "its first line is that word", since(world.earlier(NAME, params), line))
+    return verified(expect(params), "its first line is that word", compare_effect(world.earlier(NAME, params), line))
 
 
 def take_snapshot(params, call, world):
