@@ -95,7 +95,7 @@ def test_a_bug_of_our_own(project, turn, active, tmp_path):
     shutil.copytree(os.path.join(ROOT, "truecall_py"), os.path.join(copy, "truecall_py"))
     shutil.copytree(os.path.join(ROOT, "hooks"), os.path.join(copy, "hooks"))
     with open(os.path.join(copy, "truecall_py", "stop", "reply.py"), "a") as file:
-        file.write("\ndef reply(*_):\n    raise RuntimeError('x')\n")
+        file.write("\ndef answer_stop(*_):\n    raise RuntimeError('x')\n")
     project.trust(TWO)
     payload = {"session_id": SESSION, "hook_event_name": "Stop", "stop_hook_active": active, "cwd": project.root,
                "transcript_path": None, **turn.marks}  # fmt: skip
