@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 
+from support.warm import run_command
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATA = os.path.join(ROOT, "tests", "data")
 RUN = os.path.join(ROOT, "hooks", "run.sh")
@@ -196,10 +198,12 @@ class Project:
 
     def command(self, *argv: str, env: dict | None = None, **more) -> subprocess.CompletedProcess:
         """One command of `truecall`, run in the project."""
+        environment = {**self.env, "PYTHONPATH": ROOT, **(env or {})}
+        if not more:
+            return run_command(list(argv), self.root, environment, PATIENCE)
         return subprocess.run(
             [sys.executable, "-m", "truecall_py", *argv], capture_output=True, text=True, timeout=PATIENCE,
-            check=False, env={**self.env, "PYTHONPATH": ROOT, **(env or {})},
-            **{"cwd": self.root, "stdin": subprocess.DEVNULL, **more},
+            check=False, env=environment, **{"cwd": self.root, "stdin": subprocess.DEVNULL, **more},
         )  # fmt: skip
 
 
