@@ -178,7 +178,7 @@ def test_the_deadline_in_the_middle_leaves_no_lock(state: str) -> None:
         raise DeadlineReached("the time was over")
 
     with pytest.raises(DeadlineReached):
-        one.changed(late)
+        one.change(late)
     assert not one.db.in_transaction and one.session("s") == []
     assert Ledger(state).add(ended()) == [True]
 
@@ -265,10 +265,10 @@ def test_every_older_version_is_brought_up(state: str, version: int) -> None:
     db.close()
     one, today = Ledger(state), Ledger(os.path.join(state, "today"))
     schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
-    assert one.query(schema) == today.query(schema) and one.version() == len(MIGRATIONS)
+    assert one.query(schema) == today.query(schema) and one.read_version() == len(MIGRATIONS)
     assert [each.call for each in one.session("s")] == (["old"] if version else [])
-    assert one.key() == b"k" * 32 if version else len(one.key()) == 32
-    assert one.key() != today.key()
+    assert one.read_key() == b"k" * 32 if version else len(one.read_key()) == 32
+    assert one.read_key() != today.read_key()
 
 
 def test_many_begin_it_at_once(state: str) -> None:
@@ -277,7 +277,7 @@ def test_many_begin_it_at_once(state: str) -> None:
         "import time\nfrom truecall_py.ledger import store as ledger\nledger.LOCK_TIMEOUT = 25.0\n"
         "time.sleep(max(0, float(sys.argv[3]) - time.time()))\n"
         "one = Ledger(sys.argv[2]); one.add(Event('s', sys.argv[4], 'ended', 1.0), Event('s', 'all', 'ended', 1.0))\n"
-        "print(one.key().hex()); os._exit(0)"
+        "print(one.read_key().hex()); os._exit(0)"
     )
     head = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom truecall_py.ledger.store import *\n"
     begin = str(time.time() + 1.0)
@@ -289,7 +289,7 @@ def test_many_begin_it_at_once(state: str) -> None:
     ends = [(each.communicate(timeout=60), each.returncode) for each in every]
     assert {code for _, code in ends} == {0}, ends
     one = Ledger(state)
-    assert {out.strip() for (out, _), _ in ends} == {one.key().hex()}
+    assert {out.strip() for (out, _), _ in ends} == {one.read_key().hex()}
     assert len(one.session("s")) == 17
     assert one.query("PRAGMA journal_mode") == [("wal",)]
 
@@ -299,7 +299,7 @@ def test_a_writer_at_the_beginning_is_waited_for(state: str, monkeypatch: pytest
     monkeypatch.setattr(store, "LOCK_TIMEOUT", 30.0)  # on a busy machine a moment is long
     os.mkdir(state)
     code = (
-        "import time\none = driver().connect(sys.argv[2], isolation_level=None); one.execute('CREATE TABLE x (y)')\n"
+        "import time\none = load_driver().connect(sys.argv[2], isolation_level=None); one.execute('CREATE TABLE x (y)')\n"
         "one.execute('BEGIN IMMEDIATE'); print('writes', flush=True)\n"
         "time.sleep(0.4); one.execute('COMMIT')"
     )
@@ -371,7 +371,7 @@ def test_without_the_small_module_the_large_one_is_used(state: str) -> None:
     """A Python without `_sqlite3` by that name uses sqlite3; one without either says so."""
     code = "sys.modules['_sqlite3'] = None\n"
     fake = "import types; sys.modules['sqlite3'] = __import__('sqlite3')\n"
-    done = child(fake + code + "print(Ledger(sys.argv[2]).add(Event('s', 'c', 'ended', 1.0)), driver().__name__)", state)
+    done = child(fake + code + "print(Ledger(sys.argv[2]).add(Event('s', 'c', 'ended', 1.0)), load_driver().__name__)", state)
     assert done.stdout == "[True] sqlite3\n", done
     done = child(code + "sys.modules['sqlite3'] = None\nLedger(sys.argv[2])", state)
     assert "LedgerError: this Python has no SQLite" in done.stderr
@@ -469,8 +469,8 @@ def test_many_bring_it_up_at_once(state: str, version: int) -> None:
     assert {code for _, code in ends} == {0}, ends
     one, today = Ledger(state), Ledger(os.path.join(state, "today"))
     schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
-    assert one.query(schema) == today.query(schema) and one.version() == len(MIGRATIONS)
-    assert len(one.session("s")) == 12 and len(one.session("old", 9999)) == 3000 and one.key() == b"k" * 32
+    assert one.query(schema) == today.query(schema) and one.read_version() == len(MIGRATIONS)
+    assert len(one.session("s")) == 12 and len(one.session("old", 9999)) == 3000 and one.read_key() == b"k" * 32
 
 
 def test_pruning_forgets_whole_sessions(state: str) -> None:

@@ -152,7 +152,7 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, m
 
     recorder, begin = begun("c1", "s1")
     _, other = begun("c2", "s2")
-    where, name = (recorder.ledger, "changed") if moment == "just before it is written" else (duplicate_guard, "noted")
+    where, name = (recorder.ledger, "change") if moment == "just before it is written" else (duplicate_guard, "record_intents")
     does, pending = getattr(where, name), [other]
 
     def late(*given):
@@ -190,7 +190,7 @@ def test_whoever_is_killed_once_it_is_written_can_be_looked_up(project, bank, cl
         does(work)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(recorder.ledger, "changed", killed)
+    monkeypatch.setattr(recorder.ledger, "change", killed)
     with pytest.raises(KeyboardInterrupt):
         duplicate_guard.explain_refusal(recorder, contracts, call, time.monotonic() + 20, project.root)
     assert state(project) == "unknown"

@@ -80,7 +80,7 @@ def test_what_was_settled_in_between_is_not_given_up(project, bank, claude, monk
 
     ledger = Ledger(project.state)
     (item,) = reconcile.find_by_call(ledger, "c1")
-    left = between(monkeypatch, reconcile, "asked", other, after=True)
+    left = between(monkeypatch, reconcile, "ask_source", other, after=True)
     assert reconcile.give_up(ledger, project.state, item).state == "verified" and not left
     assert state(project) == "verified" and "NOT RUN" in refusal(claude.asks("c2"))
 

@@ -63,7 +63,7 @@ def test_the_end_of_background_work_is_told_once(project):
     kept = pending_calls.find_call(project.state, ended.session, ended.call)
     found = store.sources(project.root, project.state, project.own, None)
     both = [Rejudge(found, project.state, project.root, time.monotonic() + 20) for _ in range(2)]
-    told = [each.ended(ended, kept, call_outcomes.Fate("success", 0), "call") for each in both]
+    told = [each.judge_background(ended, kept, call_outcomes.Fate("success", 0), "call") for each in both]
     assert told[0] is not None and told[1] is None
     assert len(events(project, JUDGED)) == 1
 
