@@ -48,8 +48,8 @@ def judge(
     call = call_of(payload, harness)
     if call is None:
         return guarded(payload, loaded(contracts), harness, ends, verified)
-    found = judge_contracts(select_naming(loaded(contracts), call), call, ends, snapshot=snapshot)
-    return conclude(call, found)
+    verdicts = judge_contracts(select_naming(loaded(contracts), call), call, ends, snapshot=snapshot)
+    return conclude(call, verdicts)
 
 
 def guarded(

@@ -101,7 +101,7 @@ def indent_line(line: str, by: int) -> str:
 def adds_one(before: bytes, after: bytes) -> bool:
     """Whether the new content loads, and says the same as the old one and one contract more at the end."""
     old, new = parse(before), parse(after)
-    if any(each.severity == "error" for each in loader.find_problems(after, "")):
+    if any(problem.severity == "error" for problem in loader.find_problems(after, "")):
         return False
     was: dict[str, Any] = dict(old.data)
     now: dict[str, Any] = dict(new.data)

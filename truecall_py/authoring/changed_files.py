@@ -127,19 +127,19 @@ def find_changes(folder: str, window: Window) -> list[Change]:
     """What changed in a folder while the call ran, sorted. Raises UsageError for a `before` that is none."""
     if window.before:
         return compare_folders(folder, window.before)
-    found = [
+    changes = [
         Change(name, "changed")
         for name, about in walk_files(folder)
         if window.since - SLACK <= max(about.st_mtime, 0) <= window.until + SLACK
     ]
-    return sorted(found, key=lambda change: change.path)
+    return sorted(changes, key=lambda change: change.path)
 
 
 def compare_folders(folder: str, before: str) -> list[Change]:
     if not os.path.isdir(before):
         raise UsageError("there is no such folder", before, "--before names a copy of the session's folder")
     now, then = dict(walk_files(folder)), dict(walk_files(before))
-    found = [Change(name, "removed") for name in then if name not in now]
+    changes = [Change(name, "removed") for name in then if name not in now]
     for name, about in now.items():
         earlier = then.get(name)
         same = (
@@ -151,8 +151,8 @@ def compare_folders(folder: str, before: str) -> list[Change]:
             )
         )
         if not same:
-            found.append(Change(name, "changed"))
-    return sorted(found, key=lambda change: change.path)
+            changes.append(Change(name, "changed"))
+    return sorted(changes, key=lambda change: change.path)
 
 
 def file_size(path: str) -> int:

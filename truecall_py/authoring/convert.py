@@ -330,7 +330,7 @@ def write_contract(entry: Entry) -> list[str]:
         raise Refused(str(error)) from None
     problems = loader.find_problems(text.encode(), "")
     if problems:
-        raise Refused("; ".join(f"{each.code} {each.message} ({each.hint})" for each in problems[:2]))
+        raise Refused("; ".join(f"{problem.code} {problem.message} ({problem.hint})" for problem in problems[:2]))
     if templated(text) and "result." in text:
         entry.say("a value that is null, an object or missing is could-not-verify here, never a text")
     return [line for note in entry.notes for line in write_comment(note.words, 2)] + lines

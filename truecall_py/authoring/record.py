@@ -156,7 +156,7 @@ class Recorder:
         folder = self.call.start_cwd or self.call.cwd or ""
         if not os.path.isdir(folder) or os.path.realpath(folder) in ("/", os.path.realpath(os.path.expanduser("~"))):
             return
-        named: list[Candidate] = []
+        candidates: list[Candidate] = []
         others: list[Candidate] = []
         for change in changed_files.find_changes(folder, self.window):
             full = os.path.realpath(os.path.join(folder, change.path))
@@ -172,8 +172,8 @@ class Recorder:
                 self.left_out.append(words)
                 continue
             told = path != relative
-            (named if told else others).append(self.of_change(change.action, full, path, told))
-        yield from named or others[:3]
+            (candidates if told else others).append(self.of_change(change.action, full, path, told))
+        yield from candidates or others[:3]
 
     def of_change(self, action: str, full: str, path: str, told: bool) -> Candidate:
         place = "{{project}}/" + path
@@ -225,7 +225,7 @@ class Recorder:
 
     def produced(self, way: shell_commands.Command) -> list[Candidate]:
         """The files that a command changed; the one that it names is captured."""
-        found, line, code = [], self.call.args["command"], find_exit_code(self.call, self.world)
+        candidates, line, code = [], self.call.args["command"], find_exit_code(self.call, self.world)
         folder = os.path.realpath(self.call.start_cwd or self.call.cwd or "/")
         for candidate in self.of_changes():
             (check,) = candidate.check.values()
@@ -240,8 +240,8 @@ class Recorder:
                 words = f"{check['path']} changed, and the command names it where no pattern can capture it"
                 self.left_out.append(words)
             else:
-                found.append(candidate)
-        return found
+                candidates.append(candidate)
+        return candidates
 
     # -- what is kept ----------------------------------------------------------------------------------
 
@@ -276,7 +276,8 @@ class Recorder:
             return "the contract does not apply to this call"
         if all(verdict.state == VERIFIED for verdict in judgement.verdicts):
             return ""
-        bad = next(each for verdict in judgement.verdicts for each in verdict.outcomes if each.state != VERIFIED)
+        outcomes = (outcome for verdict in judgement.verdicts for outcome in verdict.outcomes)
+        bad = next(outcome for outcome in outcomes if outcome.state != VERIFIED)
         return f"it does not hold now: {quoted(bad.found, 200)}"
 
     # -- how it is written -----------------------------------------------------------------------------

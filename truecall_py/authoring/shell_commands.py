@@ -68,17 +68,17 @@ def find_patterns(line: str, exit_code: int | None) -> list[Command]:
     words = choose_command(line, exit_code)
     if words is None:
         return []
-    found = []
+    commands = []
     own = name_command(words)
     called = " ".join([base(own[0]), *own[1:2]])
     name = called if called in KNOWN else base(own[0])
     if name in KNOWN:
         pattern, check, why = KNOWN[name]
-        found.append(Command(pattern, name, words, check, why))
+        commands.append(Command(pattern, name, words, check, why))
     # A command of no more words is meant as it stands: `make *` would be about `make clean` as well.
     rest = "" if len(own) == len(words) else " *"
-    found.append(Command(f"{' '.join(own)}{rest}", "-".join(map(base, own)), words))
-    return [each for each in found if pattern_fits(each.pattern, line, exit_code)]
+    commands.append(Command(f"{' '.join(own)}{rest}", "-".join(map(base, own)), words))
+    return [command for command in commands if pattern_fits(command.pattern, line, exit_code)]
 
 
 def pattern_fits(pattern: str, line: str, exit_code: int | None) -> bool:

@@ -109,8 +109,8 @@ def load_part(name: str) -> Part:
     __import__(f"truecall_py.checks.support.{owner}")
     from sys import modules
 
-    found: Part = modules[f"truecall_py.checks.support.{owner}"].PARTS[name]
-    return found
+    part: Part = modules[f"truecall_py.checks.support.{owner}"].PARTS[name]
+    return part
 
 
 def list_asserted(params: dict[str, Any]) -> list[str]:

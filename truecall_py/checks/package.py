@@ -111,21 +111,21 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
     expected = expect(params)
     name, wanted, conditional = parse_name(params)
-    found, where, open_ = find_installed(name, params, call, world)
+    copies, where, open_ = find_installed(name, params, call, world)
     earlier = world.earlier(NAME, params)
-    if not found and open_:
+    if not copies and open_:
         why = f"{name} is not in {where} itself, which also sees the packages of another Python"
         return unverified(expected, why, "probe")
     if params.get("absent"):
-        return judge_absent(params, expected, name, found, where, earlier)
-    if not found and conditional:
+        return judge_absent(params, expected, name, copies, where, earlier)
+    if not copies and conditional:
         return unverified(expected, f"{name} is not in {where}, and its condition may not hold there", "probe")
-    if not found:
+    if not copies:
         return refuted(expected, f"{name} is not in {where}", blank=not earlier)
-    if found[0].trouble:
-        return refuted(expected, f"{name} in {where}: {found[0].trouble}")
-    version = find_version(found)
-    what = f"{found[0].name} {version or 'of an unknown version'} in {where}"
+    if copies[0].trouble:
+        return refuted(expected, f"{name} in {where}: {copies[0].trouble}")
+    version = find_version(copies)
+    what = f"{copies[0].name} {version or 'of an unknown version'} in {where}"
     if (wanted or params.get("version")) and not version:
         return unverified(expected, what, "world")
     if wanted and not (allows_pip if params["manager"] == "pip" else allows_npm)(version, wanted):
@@ -135,7 +135,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     was = None if earlier is ABSENT else (earlier[0][0] if earlier else ABSENT,)
     if params.get("version") and not matches(params["version"], version, world, before=was):
         return refuted(expected, what)
-    return verified(expected, what, compare_effect(earlier, describe_installed(found)))
+    return verified(expected, what, compare_effect(earlier, describe_installed(copies)))
 
 
 def judge_absent(
@@ -219,10 +219,10 @@ def list_commands(call: ToolCall) -> list[tuple[Simple, list[str | None]]]:
     from truecall_py.shell.unwrap import unwrap
 
     line = call.args.get("command")
-    found = simple_commands(line) if isinstance(line, str) else []
-    if found is None:
+    simples = simple_commands(line) if isinstance(line, str) else []
+    if simples is None:
         raise Unverified("the command cannot be read, so where it installs is not known", "contract")
-    return [(simple, unwrap(simple.argv) or []) for simple in found]
+    return [(simple, unwrap(simple.argv) or []) for simple in simples]
 
 
 def may_install_elsewhere(call: ToolCall, world: World) -> bool:

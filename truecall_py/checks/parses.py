@@ -129,7 +129,7 @@ def guess_other_language(data: bytes, kind: str) -> str:
         if b"{%" in plain or any(line.startswith(b"{{") for line in lines):
             return "a template"
         return "Python 2" if any(line.startswith((b"print ", b"exec ")) for line in lines) else ""
-    if any(each in plain for each in MARKS):
+    if any(mark in plain for mark in MARKS):
         return "a template"
     texts = [line for line in lines if line]
     if kind == "json" and len(texts) > 1 and all(line[:1] in b"{[" and line[-1:] in b"}]" for line in texts):

@@ -94,21 +94,22 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if params.get("absent"):
         return judge_absent(params, expected, world)
     earlier = world.earlier(NAME, params)
-    found, why = find_living(params, world)
+    processes, why = find_living(params, world)
     if params.get("since"):
-        found, why = select_new(found, why, earlier, call, world)
+        processes, why = select_new(processes, why, earlier, call, world)
     counted = params.get("count") or {"at_least": 1}
     was = None if earlier is ABSENT else (len(earlier),)
-    if not matches(counted, len(found), world, before=was):
+    if not matches(counted, len(processes), world, before=was):
         if has_delta(counted) and not world.alone(NAME, params):
             raise Unverified("another call about the same processes ran at the same time", "probe")
-        return refuted(expected, why if not found else name_processes(found), blank=not found and not earlier)
+        found = name_processes(processes) if processes else why
+        return refuted(expected, found, blank=not processes and not earlier)
     if params.get("alive_for"):
-        left = find_survivors(found, params, world)
+        left = find_survivors(processes, params, world)
         if not matches(counted, len(left), world, before=was):
-            lost = [process for process in found if process not in left]
+            lost = [process for process in processes if process not in left]
             return refuted(expected, f"{name_processes(lost)} ended within {params['alive_for']:g} s")
-    return verified(expected, name_processes(found), find_effect(found, earlier, call, world))
+    return verified(expected, name_processes(processes), find_effect(processes, earlier, call, world))
 
 
 def find_effect(found: list[Process], earlier: Any, call: ToolCall, world: World) -> str:
@@ -158,8 +159,8 @@ def find_living(params: dict[str, Any], world: World) -> tuple[list[Process], st
 
     wanted = params.get("command")
     if params.get("pid") is None and params.get("pid_file") is None:
-        found = [process for process in own(world) if matches(wanted or {}, process.line, world)]
-        return found, "no process of this user has such a command line"
+        processes = [process for process in own(world) if matches(wanted or {}, process.line, world)]
+        return processes, "no process of this user has such a command line"
     pid: int | None
     written = None
     if params.get("pid_file") is None:
@@ -246,10 +247,10 @@ def find_survivors(found: list[Process], params: dict[str, Any], world: World) -
 def judge_absent(params: dict[str, Any], expected: str, world: World) -> Outcome:
     """Return the outcome if no process may exist. Another process with the same id is not the one that was meant."""
     earlier = world.earlier(NAME, params)
-    found, why = find_living(params, world)
-    still = found
+    processes, why = find_living(params, world)
+    still = processes
     if earlier is not ABSENT and not params.get("command"):
-        still = [process for process in found if process.identity in earlier]
+        still = [process for process in processes if process.identity in earlier]
     if earlier is not ABSENT and not still:
         still = find_remaining(earlier, world)  # the call removed the file and left the process
         if still and params.get("command") and not matches(params["command"], still[0].line, world):
@@ -257,7 +258,7 @@ def judge_absent(params: dict[str, Any], expected: str, world: World) -> Outcome
             return unverified(expected, renamed, "world")
     if still:
         return refuted(expected, f"{name_processes(still)} is still there")
-    why = why or f"{name_processes(found)} is another one than before the call"
+    why = why or f"{name_processes(processes)} is another one than before the call"
     if params.get("vacuous") == "ok":
         return verified(expected, why)
     if earlier is ABSENT:

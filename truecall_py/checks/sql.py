@@ -79,10 +79,10 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if params.get("only"):
         allowed = {word.upper() for word in params["only"]}
         try:
-            every = split_statements(text)
-            for each in every:
-                require_balanced(each.words)
-            told = sorted({kind for each in every for kind in list_kinds(each)} - allowed)
+            statements = split_statements(text)
+            for statement in statements:
+                require_balanced(statement.words)
+            told = sorted({kind for each in statements for kind in list_kinds(each)} - allowed)
         except Unsure as why:
             raise Unverified(f"the SQL cannot be read for certain: {why}", "tool", expected) from None
         if told:

@@ -124,13 +124,13 @@ def judge_report(params: dict[str, Any], call: ToolCall, world: World) -> Outcom
     if not fresh:
         oldest = f"{stale[0]}" + (f" and {len(stale) - 1} more" if len(stale) > 1 else "")
         return refuted(expected, f"{oldest} was written before the call, which wrote none")
-    found = []
+    summaries = []
     for path in fresh:
         try:
-            found.append(parse_results(world.read(path), world.remaining))
+            summaries.append(parse_results(world.read(path), world.remaining))
         except Unverified as why:
             raise Unverified(f"{path}: {why.why}", why.cause) from None
-    what = merge_results(found)
+    what = merge_results(summaries)
     told = describe_numbers(what) + (f"; {len(stale)} older reports passed over" if stale else "")
     if what.doubt and not is_failing(params, what, world):
         return unverified(expected, f"{told}; {what.doubt}", "tool")
@@ -232,7 +232,7 @@ def judge_text(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         return unverified(expected, f"{told}; {last.doubt}", "tool")
     if is_unmet(params, last, world):
         return refuted(expected, told)
-    if any(is_unmet(params, each, world) for each in runs[:-1]):
+    if any(is_unmet(params, results, world) for results in runs[:-1]):
         return unverified(expected, f"{told}, and of a run before it: {describe_numbers(runs[-2])}", "tool")
     if is_idle(params, last):
         return unverified(expected, f"{told}: nothing was tested", "tool")

@@ -26,7 +26,7 @@ def found(names: Iterable[str]) -> list[str]:
         if name == "-" or os.path.isfile(name):
             every.append(name)
         elif os.path.isdir(name):
-            below = [os.path.join(folder, each) for folder, _, files in os.walk(name) for each in files]
+            below = [os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files]
             every += sorted(each for each in below if each.endswith(".json"))
         else:
             raise UsageError("there is no such payload", name, "give a file, a folder of *.json files, or -")

@@ -66,7 +66,7 @@ def find_sender(payload: dict[str, Any], first: str = DEFAULT) -> str:
         return first
     from truecall_py.clients import unsupported
 
-    found = unsupported.find_by_keys(payload) or next((each for each in NAMES if load_hook(each).sent(payload)), "")
+    found = unsupported.find_by_keys(payload) or next((name for name in NAMES if load_hook(name).sent(payload)), "")
     if found:
         return found
     event = payload.get("hook_event_name")

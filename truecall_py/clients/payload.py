@@ -46,7 +46,7 @@ def stopping(harness: str, payload: dict[str, Any], turn: str) -> Stop | None:
     transcript = payload.get("agent_transcript_path" if agent else "transcript_path")
     running = None
     if isinstance(tasks, list):
-        running = tuple(str(each.get("id", "")) for each in tasks if isinstance(each, dict))
+        running = tuple(str(task.get("id", "")) for task in tasks if isinstance(task, dict))
     return Stop(
         harness, str(event), str(payload.get("session_id") or ""), f"{number}/{agent}" if agent else number, agent,
         message if isinstance(message, str) else None,

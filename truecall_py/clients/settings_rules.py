@@ -88,7 +88,7 @@ def one_of(*names: str) -> Kind:
 
 
 def texts(values: list[Any]) -> bool:
-    return all(isinstance(each, str) for each in values)
+    return all(isinstance(value, str) for value in values)
 
 
 def number(value: Any) -> bool:

@@ -332,7 +332,7 @@ def build_contract() -> Schema:
 def list_sources() -> list[ModuleType]:
     """Return the checks that can look up a receipt."""
     modules = [checks.load_check(name) for name in checks.NAMES]
-    return [each for each in modules if hasattr(each, "LOOK_UP")]
+    return [module for module in modules if hasattr(module, "LOOK_UP")]
 
 
 def build_receipt() -> Schema:
@@ -352,7 +352,7 @@ def build_receipt() -> Schema:
 
 def build_source(module: ModuleType) -> Schema:
     """Return the schema of the fields with which a check looks up a receipt, without those that assert something."""
-    fields = [each for each in module.FIELDS if each.name in module.LOOK_UP]
+    fields = [field for field in module.FIELDS if field.name in module.LOOK_UP]
     schema = build_map(fields, f"from_{module.NAME}")
     if module.NEEDED:
         schema["required"] = list(module.NEEDED)

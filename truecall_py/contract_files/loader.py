@@ -40,8 +40,8 @@ class LoadedFile:
 
 def load(data: bytes, path: str) -> LoadedFile:
     """Return the compiled file; `path` is only for messages. Raises ContractError with every problem."""
-    document, found = examine(data)
-    errors = [each for each in found if each.severity == "error"]
+    document, problems = examine(data)
+    errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         raise ContractError(path, errors)
     text: dict[str, Any] = document.data
@@ -56,20 +56,20 @@ def load(data: bytes, path: str) -> LoadedFile:
                 contracts.append(plain)
                 pinned.extend((plain["id"], file) for file in files)
     fill_alternatives(contracts)
-    return LoadedFile(contracts, [each for each in found if each.severity != "error"], use, mode, pinned,
+    return LoadedFile(contracts, [problem for problem in problems if problem.severity != "error"], use, mode, pinned,
                   text.get("policy", {}))  # fmt: skip
 
 
 def find_problems(data: bytes, path: str) -> list[Problem]:
     """Return the errors and warnings in file order. Never raises. The list has no error exactly if `load` accepts the
     file."""
-    found = examine(data)[1]
-    if not any(each.severity == "error" for each in found):
+    problems = examine(data)[1]
+    if not any(problem.severity == "error" for problem in problems):
         try:
             load(data, path)
         except ContractError as error:
-            found = sorted([*found, *error.problems], key=sort_key)
-    return found
+            problems = sorted([*problems, *error.problems], key=sort_key)
+    return problems
 
 
 def sort_key(found: Problem) -> tuple[int, int, str, str]:
@@ -79,15 +79,15 @@ def sort_key(found: Problem) -> tuple[int, int, str, str]:
 def examine(data: bytes) -> tuple[Document, list[Problem]]:
     """Return the document, and the problems of its text, structure and meaning in file order."""
     document = parse(data)
-    found = list(document.problems)
+    problems = list(document.problems)
     if document.complete:
         structure = Structure(document)
         structure.examine()
-        found += structure.problems
+        problems += structure.problems
         subject = Subject(document, structure.paths)
         for _, rule in (*RULES, *ADVICE):
-            found += rule(subject)
-    return document, sorted(set(found), key=sort_key)
+            problems += rule(subject)
+    return document, sorted(set(problems), key=sort_key)
 
 
 def compile_own(document: Document, mode: str) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
@@ -111,8 +111,8 @@ def load_pack(name: str, mode: str | None, user: Document, path: str) -> list[tu
     except OSError as error:
         words = f"the pack {name} cannot be read: {error.strerror}"
         raise ContractError(path, [make_problem("TC215", place, words)]) from None
-    document, found = examine(data)
-    errors = [each for each in found if each.severity == "error"]
+    document, problems = examine(data)
+    errors = [problem for problem in problems if problem.severity == "error"]
     if not errors and "use" in document.data:
         errors = [make_problem("TC215", document.place(("use",), True), "a pack cannot use packs")]
     if errors:

@@ -38,7 +38,8 @@ class Contract:
     def names(self, call: ToolCall) -> bool:
         """Whether `tool` or `kind` of the contract is that of the call."""
         patterns = self.plain.get("tool") or ()
-        return bool(call.kinds & set(self.plain.get("kind") or ())) or any(fits(each, call.tool) for each in patterns)
+        kinds = call.kinds & set(self.plain.get("kind") or ())
+        return bool(kinds) or any(fits(pattern, call.tool) for pattern in patterns)
 
 
 def is_guard(plain: dict[str, Any]) -> bool:

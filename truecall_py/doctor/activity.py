@@ -49,11 +49,11 @@ def never(ledger: Ledger, folder: str, state: str) -> Iterator[Finding]:
     """The contracts that are in force here and that no call ever came to, beside the tools that were seen."""
     try:
         sources = store.sources(folder, state, paths.user_file(), None)
-        ids = [each.id for source in sources if source.index for each in source.contracts()]
+        ids = [contract.id for source in sources if source.index for contract in source.contracts()]
     except (TruecallError, ValueError, LookupError, TypeError):
         return  # said elsewhere
     calls, matched, tools = seen(ledger)
-    idle = [each for each in dict.fromkeys(ids) if each not in matched]
+    idle = [contract_id for contract_id in dict.fromkeys(ids) if contract_id not in matched]
     if calls < ENOUGH or not idle:
         return
     what = f"of {calls} calls none came to {listed(idle)}; tools that were seen: {listed(tools)}"
@@ -66,11 +66,11 @@ def seen(ledger: Ledger) -> tuple[int, set[str], list[str]]:
     for session in reversed(queries.sessions(ledger)):
         if calls > MANY:
             break
-        for each in ledger.session(session, MANY):
-            if each.event == "ended":
+        for event in ledger.session(session, MANY):
+            if event.event == "ended":
                 calls += 1
-                tools[each.tool] = tools.get(each.tool, 0) + 1
-                matched |= {str(told.get("contract")) for told in each.data.get("verdicts", ())}
+                tools[event.tool] = tools.get(event.tool, 0) + 1
+                matched |= {str(told.get("contract")) for told in event.data.get("verdicts", ())}
     return calls, matched, sorted(tools, key=lambda name: -tools[name])
 
 

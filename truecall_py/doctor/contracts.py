@@ -51,14 +51,14 @@ def unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Fin
     deaf = sorted(name for name, asks in clients.items() if not asks)
     try:
         sources = store.sources(folder, state, places.user_file(), None)
-        asked = [each for source in sources for each in source.contracts() if is_guard(each.plain)]
+        contracts = [contract for source in sources for contract in source.contracts() if is_guard(contract.plain)]
     except (TruecallError, ValueError, LookupError, TypeError):
         return  # told by `found`
-    if not asked or not deaf:
+    if not contracts or not deaf:
         return
     able = [name for name in NAMES if hasattr(load_hook(name), "BEFORE")]
     asking = " or ".join(load_registration(name).client for name in able)
-    names = ", ".join(each.id for each in asked[:5]) + (" and others" if len(asked) > 5 else "")
+    names = ", ".join(contract.id for contract in contracts[:5]) + (" and others" if len(contracts) > 5 else "")
     what = f"{names} guard calls before they are made, and {', '.join(deaf)} asks truecall only afterwards"
     yield Finding(WARNING, GROUP, what, do=f"write `post` beside `pre`, or use {asking} for such work")
 

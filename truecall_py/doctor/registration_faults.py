@@ -200,6 +200,6 @@ def out_of_reach(name: str, project: str) -> Iterator[Finding]:
 
 
 def as_json(findings: list[Finding]) -> str:
-    rows = [{"level": each.level, "group": each.group, "what": each.what, "where": each.where, "do": each.do}
-            for each in findings]  # fmt: skip
+    fields = ("level", "group", "what", "where", "do")
+    rows = [{name: getattr(finding, name) for name in fields} for finding in findings]
     return json.dumps(rows, indent=2, ensure_ascii=False)

@@ -78,10 +78,10 @@ def inside(about: Registration, scope: str, path: str, text: str) -> list[Handle
     if about.form in (SCRIPT, PLUGIN):
         return in_program(about, scope, path, text)
     reader = getattr(clients.find_part(about.name, "doctor"), "read_handlers", None)
-    found: list[Handler] | None = reader(scope, path, text) if reader is not None else None
-    if found is not None:
-        return found
-    doc, found = Document(text), []
+    handlers: list[Handler] | None = reader(scope, path, text) if reader is not None else None
+    if handlers is not None:
+        return handlers
+    doc, handlers = Document(text), []
     hook_entries.check(doc, about)
     root = os.path.dirname(os.path.dirname(path)) if scope == PLUGIN_SCOPE else ""
     hooks = hook_entries.hooks_of(doc)
@@ -91,9 +91,9 @@ def inside(about: Registration, scope: str, path: str, text: str) -> list[Handle
                 command = hook_entries.command_of(about, node)
                 if is_ours(command, about.name, scope):
                     where = f"{path}:{jsonc.place(text, node.start)}"
-                    found.append(Handler(about, scope, path, where, event.key, command, command, root,
+                    handlers.append(Handler(about, scope, path, where, event.key, command, command, root,
                                          group.node.plain(), node.plain(), (number, at)))  # fmt: skip
-    return found
+    return handlers
 
 
 def in_program(about: Registration, scope: str, path: str, text: str) -> list[Handler]:

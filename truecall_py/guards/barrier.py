@@ -63,21 +63,23 @@ class Bar:
 
     @property
     def enforced(self) -> tuple[Verdict, ...]:
-        return tuple(each for each in self.verdicts if each.mode != OBSERVE and each.state != VERIFIED)
+        return tuple(verdict for verdict in self.verdicts if verdict.mode != OBSERVE and verdict.state != VERIFIED)
 
     @property
     def observed(self) -> tuple[Verdict, ...]:
-        return tuple(each for each in self.verdicts if each.mode == OBSERVE and each.state != VERIFIED)
+        return tuple(verdict for verdict in self.verdicts if verdict.mode == OBSERVE and verdict.state != VERIFIED)
 
     @property
     def met(self) -> tuple[Verdict, ...]:
-        return tuple(each for each in self.verdicts if each.state == VERIFIED)
+        return tuple(verdict for verdict in self.verdicts if verdict.state == VERIFIED)
 
     @property
     def asks(self) -> bool:
         """Whether nothing refuses, and a person may decide about what could not be told."""
-        found = self.enforced
-        return bool(found) and all(each.state == UNVERIFIED and id(each) in self.asking for each in found)
+        verdicts = self.enforced
+        return bool(verdicts) and all(
+            verdict.state == UNVERIFIED and id(verdict) in self.asking for verdict in verdicts
+        )
 
 
 class Guard:
@@ -93,15 +95,15 @@ class Guard:
 
     def look(self, stage: str, granted: Granted | Given | None) -> bool:
         """Asks the checks of one stage; whether all of them hold."""
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
         for item in self.contract.plain.get("pre", ()):
             if stage_of(item) == stage:
-                found.append(evaluate_check(CheckSpec(item["check"], item["params"]), self.call, self.facts))
+                outcomes.append(evaluate_check(CheckSpec(item["check"], item["params"]), self.call, self.facts))
         if stage == LOGIC:
             for effect in self.contract.plain.get("requires", ()):
-                found.append(required(effect, granted))
-        self.outcomes += found
-        return all(each.state == VERIFIED for each in found)
+                outcomes.append(required(effect, granted))
+        self.outcomes += outcomes
+        return all(outcome.state == VERIFIED for outcome in outcomes)
 
     @property
     def refuses(self) -> bool:
@@ -142,7 +144,7 @@ def as_guard(found: Verdict) -> Verdict:
 def class_of(found: Verdict) -> str:
     """The class of failure, by which it is known what to do next: the form of the arguments, something that is not
     there, what passes by, or another."""
-    first = next((each for each in found.outcomes if each.state == found.state), None)
+    first = next((outcome for outcome in found.outcomes if outcome.state == found.state), None)
     if found.state == UNVERIFIED:
         return trouble(first) if first and first.cause == "probe" else retry_budgets.OTHER
     is_transient = getattr(load_check(first.check), "is_transient", None) if first and first.check in NAMES else None
@@ -171,12 +173,12 @@ def judged(
     moment = Moment(min(ends, now + PATIENCE), time.time(), session)
     if call.start_cwd is None and call.cwd is not None:  # what runs first runs in the folder that is named
         call = type(call)(**{**call.__dict__, "start_cwd": call.cwd})
-    told: list[Verdict] = []
+    verdicts: list[Verdict] = []
     asking: set[int] = set()
 
     def tell(contract: Contract, found: Verdict | None) -> None:
         if found is not None:
-            told.append(found)
+            verdicts.append(found)
             if contract.plain.get("on_unverified") == ASK:
                 asking.add(id(found))
 
@@ -196,11 +198,11 @@ def judged(
             why_changed = f"{changed} was changed since the contract was trusted; the user can run: truecall trust"
             tell(contract, as_guard(make_unjudged(contract, call, "the code that was trusted", why_changed)))
             continue
-        pending += [Guard(contract, call, world, each) for each in applying]
+        pending += [Guard(contract, call, world, application) for application in applying]
     chain(pending, stages, granted)
-    for each in pending:
-        tell(each.contract, each.told)
-    return Bar(call, tuple(told), frozenset(asking))
+    for guard in pending:
+        tell(guard.contract, guard.told)
+    return Bar(call, tuple(verdicts), frozenset(asking))
 
 
 def chain(pending: Sequence[Guard], stages: Sequence[str], granted: Granted | Given | None) -> None:
@@ -236,7 +238,7 @@ def barrier(
     if inner is not call:
         more = judged(named(found, inner, state)[0], inner, ends, session, granted)
         bar = Bar(call, (*bar.verdicts, *more.verdicts), bar.asking | more.asking)
-    notices += tuple(guard_words.render_observe_notice(each, call) for each in bar.observed)
+    notices += tuple(guard_words.render_observe_notice(verdict, call) for verdict in bar.observed)
     if recorder is not None:
         recorder.note_guards(bar.observed, bar.met)
     if not bar.enforced:
@@ -247,7 +249,7 @@ def barrier(
         reply = harness.ask(call.event, text, notices)
         return reply, notices
     if recorder is not None:
-        orders = {id(each): guard_words.choose_order(each, trials.get(id(each))) for each in bar.enforced}
+        orders = {id(verdict): guard_words.choose_order(verdict, trials.get(id(verdict))) for verdict in bar.enforced}
         recorder.record_refusal(bar.enforced, trials, orders)
         notices += recorder.take_complaint()
     reply = harness.refuse(call.event, text, notices)
@@ -287,7 +289,7 @@ def trials_of(recorder: Recorder | None, verdicts: Sequence[Verdict]) -> dict[in
     from truecall_py.ledger.store import LedgerError
 
     try:
-        return {id(each): recorder.history.find_trial(recorder.call, each, FAILURE, "") for each in verdicts}
+        return {id(verdict): recorder.history.find_trial(recorder.call, verdict, FAILURE, "") for verdict in verdicts}
     except LedgerError as error:
         recorder.trouble = error
         return {}
@@ -312,5 +314,5 @@ def helped(found: Sequence[Source], call: ToolCall, ends: float, session: str) -
 
     bar = judged(contracts, unanswered(call, call.event), ends, session, None, (STRUCTURE, LOGIC))
     kinds = (retry_budgets.SCHEMA, retry_budgets.MISSING)
-    wrong = [each for each in bar.enforced if each.state == REFUTED and each.kind in kinds]
+    wrong = [verdict for verdict in bar.enforced if verdict.state == REFUTED and verdict.kind in kinds]
     return Told(guard_words.render_client_refusal(wrong, call), False) if wrong else None

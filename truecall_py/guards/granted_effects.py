@@ -75,8 +75,8 @@ class Granted:
         names: list[str] = []
         for source in self.found:
             try:
-                every = [each for each in source.contracts() if each.plain.get("grants") == effect]
-                names += [f"{each.id} ({each.source})" for each in every]
+                contracts = [contract for contract in source.contracts() if contract.plain.get("grants") == effect]
+                names += [f"{each.id} ({each.source})" for each in contracts]
             except (TrustError, ValueError, LookupError, TypeError, AttributeError):
                 continue  # a damaged pin grants nothing
         return f"granted by {', '.join(names[:5])}" if names else "no contract that is trusted here grants it"

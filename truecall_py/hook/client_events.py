@@ -39,11 +39,11 @@ def asked_about(recorder: Recorder) -> str:
     plain = ToolCall(**{**call.__dict__, "args": args})
     mine = {make_identity(each, recorder.history.key) for each in (call, plain)}
     turn, events = name_turn(call), recorder.history.events
-    over = {each.call for each in events if each.event in (ENDED, REFUSED)}
-    waits = {each.call for each in events if each.event == WAITING}
+    over = {event.call for event in events if event.event in (ENDED, REFUSED)}
+    waits = {event.call for event in events if event.event == WAITING}
     asked = [
-        each.call for each in reversed(events)
-        if each.event == REQUESTED and each.turn == turn and each.identity in mine and each.call not in over
+        event.call for event in reversed(events)
+        if event.event == REQUESTED and event.turn == turn and event.identity in mine and event.call not in over
     ]  # fmt: skip
     # One that waits already is asked about by a second copy of this hook.
     return next((each for each in asked if each not in waits), next(iter(asked), f"{turn} {min(mine)}"))
@@ -54,7 +54,7 @@ def batch(state: str, harness: str, payload: dict[str, Any]) -> Event | None:
     budget was gone, where the policy ends the loop then; else None."""
     session, told = str(payload.get("session_id", "")), payload.get("tool_calls")
     rows = told if isinstance(told, list) else []
-    calls = [str(each.get("tool_use_id", "")) for each in rows if isinstance(each, dict)]
+    calls = [str(row.get("tool_use_id", "")) for row in rows if isinstance(row, dict)]
     at = time.time()
     name = f"batch {(calls[0] if calls else '') or f'{at:.6f}'}"
     turn, path = str(payload.get("prompt_id", "")), os.path.join(state, COOLDOWNS)
@@ -63,8 +63,8 @@ def batch(state: str, harness: str, payload: dict[str, Any]) -> Event | None:
     try:
         ledger = Ledger(state, create=False)
         ledger.add(Event(session, name, BATCH, at, harness, turn, data={"calls": calls[:MANY]}))
-        every = (each for call in calls[:MANY] for each in ledger.of(session, call))
-        ends = next((each for each in every if each.data.get("ends")), None)
+        events = (event for call in calls[:MANY] for event in ledger.of(session, call))
+        ends = next((event for event in events if event.data.get("ends")), None)
         if os.stat(path).st_mtime < at - IDLE:
             os.unlink(path)
         return ends

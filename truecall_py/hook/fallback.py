@@ -33,8 +33,8 @@ def answer(options: Options, why: str, do: str = "", harness: ModuleType | None 
         return refusal
     text = render_unjudged(why, do)
     if options.event in harness.KNOWN:  # one that is not about a finished call: the person is told
-        told: Reply = harness.render(options.event, None, None, (text,))
-        return told
+        reply: Reply = harness.render(options.event, None, None, (text,))
+        return reply
     event = options.event if options.event in harness.HANDLED else harness.HANDLED[0]
     correction: Reply = harness.render(event, None, Correction(text, False), ())
     return correction
@@ -48,8 +48,8 @@ def guarded_anyway(harness: ModuleType, options: Options) -> bool:
     try:
         if options.announced is not None and not options.off():
             state, session = options.state or paths.state(), paths.anchor(harness.PROJECT_ENV)
-            found = store.sources(session, state, paths.user_file(), options.contracts)
-            return any(source.refuses(options.announced) for source in found)
+            sources = store.sources(session, state, paths.user_file(), options.contracts)
+            return any(source.refuses(options.announced) for source in sources)
     except BaseException:  # then it counts whether there are any
         options.announced = None
     marked = os.path.exists(os.path.join(options.state or paths.state(), store.GUARDS))

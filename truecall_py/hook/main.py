@@ -57,19 +57,19 @@ def judged(
 
     state = options.state or paths.state()
     session = paths.anchor(harness.PROJECT_ENV)
-    found = store.sources(session, state, paths.user_file(), options.contracts)
+    sources = store.sources(session, state, paths.user_file(), options.contracts)
     corrections = []
     for call in every:
-        correction, notices = judged_by(found, call, state, session, ends, notices, options.transcript)
+        correction, notices = judged_by(sources, call, state, session, ends, notices, options.transcript)
         corrections.append(correction)
-        if event == "PostToolBatch" and any(source.guards(call) for source in found):
+        if event == "PostToolBatch" and any(source.guards(call) for source in sources):
             from truecall_py.guards.barrier import helped
 
-            corrections.append(helped(found, call, ends, session))
+            corrections.append(helped(sources, call, ends, session))
         if call.tool in getattr(harness, "WATCHES", ()) or os.path.exists(paths.runs(state, call.session)):
             from truecall_py.operations.settle import judge_ended
 
-            corrections += judge_ended(harness, call, found, state, session, ends, options.transcript)
+            corrections += judge_ended(harness, call, sources, state, session, ends, options.transcript)
     correction = corrections[0]
     if len(corrections) > 1:
         from truecall_py.messages.corrections import join_corrections
@@ -88,22 +88,22 @@ def asked(
 
     state = options.state or paths.state()
     session = paths.anchor(harness.PROJECT_ENV)
-    found = store.sources(session, state, paths.user_file(), options.contracts)
+    sources = store.sources(session, state, paths.user_file(), options.contracts)
     inner = harness.inner(call) if hasattr(harness, "inner") else call
     contracts, within = [], []
-    for source in found:
+    for source in sources:
         try:
             contracts += source.named(call)
             within += source.named(inner) if inner is not call else []
         except TrustError:
             continue  # told after the call
     every = [*contracts, *within]
-    recorder, more = remembered(found, every, call, state)
+    recorder, more = remembered(sources, every, call, state)
     notices += more
-    if any(source.guards(each) for source in found for each in (call, inner)):
+    if any(source.guards(each) for source in sources for each in (call, inner)):
         from truecall_py.guards.barrier import barrier
 
-        bar, notices = barrier(harness, found, (call, inner), state, ends, session, recorder, notices)
+        bar, notices = barrier(harness, sources, (call, inner), state, ends, session, recorder, notices)
         if bar is not None:
             return bar
     unseen = bool(every) and getattr(harness, "ENDS_UNTOLD", False)
@@ -113,7 +113,7 @@ def asked(
         from truecall_py.messages.corrections import render_cooldown
 
         why = render_cooldown(rest, call)
-    elif call.session and any("receipt" in each.plain for each in contracts):
+    elif call.session and any("receipt" in contract.plain for contract in contracts):
         from truecall_py.operations.duplicate_guard import explain_refusal
 
         named = call if recorder is None else recorder.call
@@ -156,8 +156,8 @@ def stopped(harness: ModuleType, stop: Stop, options: Options, ends: float, noti
 
     state = options.state or paths.state()
     session = paths.anchor(harness.PROJECT_ENV)
-    found = store.sources(session, state, paths.user_file(), options.contracts)
-    return stopping.answer_stop(harness, stop, found, state, session, ends, notices)
+    sources = store.sources(session, state, paths.user_file(), options.contracts)
+    return stopping.answer_stop(harness, stop, sources, state, session, ends, notices)
 
 
 def noted(harness: ModuleType, event: str, payload: dict[str, Any], options: Options) -> Correction | None:
@@ -216,12 +216,13 @@ def judged_by(
         from truecall_py.judging.judge import conclude, find_snapshot, judge_contracts
 
         snapshot = find_snapshot(contracts, call, state, ends, transcript)
-        made = judge_contracts(contracts, call, ends, session, snapshot)
-        if any("receipt" in each.plain for each in contracts):
+        verdicts = judge_contracts(contracts, call, ends, session, snapshot)
+        if any("receipt" in contract.plain for contract in contracts):
             from truecall_py.operations.duplicate_guard import apply_history
 
-            made = apply_history(recorder, contracts, call if recorder is None else recorder.call, made, session)
-        judgement = conclude(call, made, notices, recorder)
+            judged = call if recorder is None else recorder.call
+            verdicts = apply_history(recorder, contracts, judged, verdicts, session)
+        judgement = conclude(call, verdicts, notices, recorder)
         correction, notices = judgement.correction, judgement.notices
     elif recorder is not None:
         recorder.record_end((), {}, call.reported, {})

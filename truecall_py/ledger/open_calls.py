@@ -176,8 +176,8 @@ def is_put_right(event: Event, row: Mapping[str, Any], events: Sequence[Event], 
 def list_endless(mine: Sequence[Event]) -> list[Event]:
     """The calls that a contract names and of whose end no hook was told."""
     ended = {event.call for event in mine if event.event in (ENDED, REFUSED)}
-    asked = [event for event in mine if event.event == REQUESTED and event.call not in ended]
-    return [event for event in asked if event.data.get("contracts") or event.data.get("untold")]
+    events = [event for event in mine if event.event == REQUESTED and event.call not in ended]
+    return [event for event in events if event.data.get("contracts") or event.data.get("untold")]
 
 
 def list_shown(stops: Sequence[Event], stop: Stop) -> set[tuple[str, ...]]:

@@ -330,8 +330,8 @@ def encode_data(data: dict[str, Any]) -> str:
         return text
     verdicts = data.get("verdicts")
     bones = [
-        {name: str(each[name])[:100] for name in KEPT_FIELDS if name in each}
-        for each in (verdicts if isinstance(verdicts, list) else [])[:20] if isinstance(each, dict)
+        {name: str(verdict[name])[:100] for name in KEPT_FIELDS if name in verdict}
+        for verdict in (verdicts if isinstance(verdicts, list) else [])[:20] if isinstance(verdict, dict)
     ]  # fmt: skip
     plain = {name: value for name, value in less.items() if isinstance(value, (int, float)) or
              (isinstance(value, str) and len(value) <= MAX_COLUMN)}  # fmt: skip

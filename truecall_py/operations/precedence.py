@@ -113,9 +113,8 @@ def has_other_open(ledger: Ledger, session: str, call: str, name: str) -> bool:
     """Whether a call began another operation that is not settled, so that it is still to be looked up. Raises
     LedgerError."""
     names = {event.identity for event in ledger.of(session, call) if event.event.startswith(INTENT)}
-    return any(
-        (each := read_operation(ledger, other)) is not None and each.state in UNRESOLVED for other in names - {name}
-    )
+    operations = (read_operation(ledger, other) for other in names - {name})
+    return any(operation is not None and operation.state in UNRESOLVED for operation in operations)
 
 
 def find_reused_key(ledger: Ledger, mine: Sequence[Event]) -> str:
@@ -163,9 +162,9 @@ def list_begun(events: Sequence[Event], call: str) -> list[str]:
 def find_unresolved(ledger: Ledger, events: Sequence[Event], call: str) -> dict[str, Any]:
     """The operation that a call began, by the `events` of its session, and of which nobody knows how it stands, as a
     verdict names it; empty where there is none, or where it is only observed. Raises LedgerError."""
-    for each in (read_operation(ledger, name) for name in list_begun(events, call)):
-        if each is not None and each.state in UNRESOLVED and not each.last.data.get("observe"):
-            return {"contract": each.contract, "operation": each.identity, "owner": each.owner}
+    for operation in (read_operation(ledger, name) for name in list_begun(events, call)):
+        if operation is not None and operation.state in UNRESOLVED and not operation.last.data.get("observe"):
+            return {"contract": operation.contract, "operation": operation.identity, "owner": operation.owner}
     return {}
 
 

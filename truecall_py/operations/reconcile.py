@@ -187,8 +187,8 @@ def touch_file(path: str) -> None:
 def find_folder(ledger: Ledger, item: Item, call: ToolCall) -> str:
     """The folder whose contracts counted for a call."""
     folder = item.operation.last.data.get("folder") if item.operation else None
-    asked = ledger.find(item.session, item.call, REQUESTED)
-    return str(folder or (asked.data.get("cwd") if asked else None) or call.cwd or "/")
+    event = ledger.find(item.session, item.call, REQUESTED)
+    return str(folder or (event.data.get("cwd") if event else None) or call.cwd or "/")
 
 
 def reconcile_by_source(ledger: Ledger, item: Item, call: ToolCall, sources: Sequence[Source], folder: str) -> Result:
@@ -239,7 +239,7 @@ def read_current(ledger: Ledger, item: Item, why: str) -> Result:
 def find_by_call(ledger: Ledger, call: str) -> list[Item]:
     """What one call began and stands open, by its id (`SESSION/CALL` where two sessions have it) or the beginning of
     its id. Raises LedgerError, and UsageError where several calls are meant."""
-    opened = [each for each in list_unresolved(ledger) if each.operation]
+    opened = [item for item in list_unresolved(ledger) if item.operation]
     whole = [item for item in opened if call in (item.call, f"{item.session}/{item.call}")]
     mine = whole or [item for item in opened if item.call.startswith(call)]
     names = sorted({f"{item.session}/{item.call}" for item in mine})

@@ -68,9 +68,9 @@ def iterate_kept(state: str) -> Iterator[KeptCall]:
     root = os.path.join(state, OPERATIONS)
     for session in entries(root):
         for name in entries(os.path.join(root, session)):
-            found = read_file(os.path.join(root, session, name)) if name.endswith(SUFFIX) else None
-            if found is not None:
-                yield found
+            kept_call = read_file(os.path.join(root, session, name)) if name.endswith(SUFFIX) else None
+            if kept_call is not None:
+                yield kept_call
 
 
 def recover_calls(ledger: Ledger, key: bytes, state: str, fallback: Sequence[Contract], ends: float) -> Left:

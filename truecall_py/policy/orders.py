@@ -63,7 +63,7 @@ def deliver(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None = N
 
 def list_free_routes(verdict: Verdict, trial: Trial | None) -> tuple[str, ...]:
     """The other ways to the effect that do not rest."""
-    return tuple(each for each in verdict.alternatives if trial is None or each not in trial.resting)
+    return tuple(option for option in verdict.alternatives if trial is None or option not in trial.resting)
 
 
 def choose_by_attempt(verdict: Verdict, trial: Trial | None) -> str:

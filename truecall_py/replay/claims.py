@@ -65,8 +65,8 @@ class Claims:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
-        self.contracts = [each for source in sources for each in source.at_stop()]
-        self.plain = not any(each.plain.get("claims") for each in self.contracts)
+        self.contracts = [contract for source in sources for contract in source.at_stop()]
+        self.plain = not any(contract.plain.get("claims") for contract in self.contracts)
         self.turns: dict[str, Turn] = {}
         self.earlier: list[Event] = []
 

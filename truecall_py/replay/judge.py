@@ -93,14 +93,14 @@ def validated(job: dict[str, object]) -> dict[str, object]:
 
 def judge_past_call(made: Made, sources: Sequence[Source]) -> list[Replayed]:
     """What every contract that applies says of a call; where nobody can tell whether one applies, that."""
-    found: list[Replayed] = []
+    replayeds: list[Replayed] = []
     for source in sources:
         for contract in source.named(made.call):
             if is_guard(contract.plain):
-                found += judge_guards(contract, made)
+                replayeds += judge_guards(contract, made)
             if not is_guard_only(contract.plain):
-                found += judge_contract(contract, made)
-    return found
+                replayeds += judge_contract(contract, made)
+    return replayeds
 
 
 def judge_guards(contract: Contract, made: Made) -> list[Replayed]:
@@ -112,16 +112,16 @@ def judge_guards(contract: Contract, made: Made) -> list[Replayed]:
     applying = find_guarded(contract, call, world)
     if isinstance(applying, Outcome):
         return [build_verdict(contract, call, None, (applying,), guard=True)]
-    every = []
-    for each in applying:
-        facts = Facts(call, enter_application(world, each), each.file, each.match)
+    replayeds = []
+    for application in applying:
+        facts = Facts(call, enter_application(world, application), application.file, application.match)
         specs = [CheckSpec(item["check"], item["params"]) for item in contract.plain.get("pre", ())]
-        found = [evaluate_check(spec, call, facts, "") for spec in specs]
+        outcomes = [evaluate_check(spec, call, facts, "") for spec in specs]
         for effect in contract.plain.get("requires", ()):
             wanted = f"the effect {effect} was verified in that session"
-            found.append(Outcome("requires", THEN, wanted, THEN, "harness"))
-        every.append(build_verdict(contract, call, each, tuple(found), guard=True))
-    return every
+            outcomes.append(Outcome("requires", THEN, wanted, THEN, "harness"))
+        replayeds.append(build_verdict(contract, call, application, tuple(outcomes), guard=True))
+    return replayeds
 
 
 def judge_contract(contract: Contract, made: Made) -> list[Replayed]:
@@ -135,26 +135,26 @@ def judge_contract(contract: Contract, made: Made) -> list[Replayed]:
         return [build_verdict(contract, call, None, (Outcome("when", UNVERIFIED, expected, why.why, why.cause),))]
     if isinstance(applying, str):
         return []
-    every = []
-    for each in applying:
-        facts = Facts(call, enter_application(world, each), each.file, each.match)
-        one = build_verdict(contract, call, each, check_contract(contract, made, facts))
+    replayeds = []
+    for application in applying:
+        facts = Facts(call, enter_application(world, application), application.file, application.match)
+        one = build_verdict(contract, call, application, check_contract(contract, made, facts))
         if one.state != UNVERIFIED or contract.plain.get("doubts") != "silent":
-            every.append(one)
-    return every
+            replayeds.append(one)
+    return replayeds
 
 
 def check_contract(contract: Contract, made: Made, facts: Facts) -> tuple[Outcome, ...]:
     """What each check of a contract says; a receipt is its source's, which is not asked."""
     trouble = "the command went on in the background" if made.call.background else made.trouble
-    found = [
+    outcomes = [
         evaluate_check(CheckSpec(item["check"], item["params"]), made.call, facts, trouble)
         for item in contract.plain["post"]
         if facts.file is None or polling.is_about(item, facts.file, contract)
     ]
     if "receipt" in contract.plain:
-        found.append(Outcome("receipt", THEN, describe_receipt(contract.plain["receipt"], facts), THEN, "harness"))
-    return tuple(found)
+        outcomes.append(Outcome("receipt", THEN, describe_receipt(contract.plain["receipt"], facts), THEN, "harness"))
+    return tuple(outcomes)
 
 
 def describe_receipt(spec: dict[str, Any], facts: Facts) -> str:
@@ -170,7 +170,7 @@ def describe_receipt(spec: dict[str, Any], facts: Facts) -> str:
 def needs_payload_only(spec: CheckSpec) -> bool:
     """Whether a check, or all that a combinator holds, looks at the call alone."""
     if spec.name in COMBINATORS:
-        return all(needs_payload_only(each) for each in list_inner_checks(spec))
+        return all(needs_payload_only(check) for check in list_inner_checks(spec))
     try:
         declared = getattr(load_check(spec.name), "payload_only", None)
     except (KeyError, ImportError):
@@ -181,7 +181,7 @@ def needs_payload_only(spec: CheckSpec) -> bool:
 def list_inner_checks(spec: CheckSpec) -> list[CheckSpec]:
     """The checks of a combinator."""
     items = spec.params if isinstance(spec.params, list) else [spec.params]
-    return [CheckSpec(each["check"], each["params"]) for each in items]
+    return [CheckSpec(item["check"], item["params"]) for item in items]
 
 
 def evaluate_check(spec: CheckSpec, call: ToolCall, facts: Facts, trouble: str) -> Outcome:
@@ -192,15 +192,15 @@ def evaluate_check(spec: CheckSpec, call: ToolCall, facts: Facts, trouble: str) 
         return polling.evaluate_check(spec, call, facts)
     if spec.name not in COMBINATORS:
         return Outcome(spec.name, THEN, describe_expectation(spec, facts), THEN, "harness")
-    every = [evaluate_check(each, call, facts, trouble) for each in list_inner_checks(spec)]
+    outcomes = [evaluate_check(check, call, facts, trouble) for check in list_inner_checks(spec)]
     if spec.name == "not":
-        return Outcome("not", THEN, f"not: {every[0].expected}", THEN, "harness")
+        return Outcome("not", THEN, f"not: {outcomes[0].expected}", THEN, "harness")
     # One that is refuted settles all_of whatever the world was, one that is verified any_of.
     settles = REFUTED if spec.name == "all_of" else VERIFIED
-    sure = next((each for each in every if each.state == settles), None)
+    sure = next((outcome for outcome in outcomes if outcome.state == settles), None)
     if sure is not None:
         return Outcome(spec.name, settles, sure.expected, sure.found, sure.cause)
-    joined = (" and " if spec.name == "all_of" else " or ").join(each.expected for each in every)
+    joined = (" and " if spec.name == "all_of" else " or ").join(outcome.expected for outcome in outcomes)
     return Outcome(spec.name, THEN, joined, THEN, "harness")
 
 

@@ -96,7 +96,7 @@ class Worker:
         forks = sys.platform == "linux"  # elsewhere a fork may break the system's own libraries
         context: Any = get_context("fork" if forks else "spawn")
         self.conn, theirs = context.Pipe()
-        foreign = [each.conn for each in others] + [self.conn] if forks else []
+        foreign = [other.conn for other in others] + [self.conn] if forks else []
         self.process = context.Process(target=run_worker, args=(theirs, work, foreign), daemon=True)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
         try:
@@ -157,15 +157,15 @@ class Pool:
         return self
 
     def __exit__(self, *why: object) -> None:
-        for each in self.workers:
-            each.end()
+        for worker in self.workers:
+            worker.end()
 
     def __iter__(self) -> Iterator[Piece | Done]:
         from multiprocessing.connection import wait
 
         while self.head < len(self.items):
             self.hand_out()
-            busy = {each.conn: each for each in self.workers if each.number is not None}
+            busy = {worker.conn: worker for worker in self.workers if worker.number is not None}
             for conn in wait(list(busy), TICK):
                 yield from self.heard(busy[conn])
             self.tick(self.done)
@@ -173,7 +173,7 @@ class Pool:
     def hand_out(self) -> None:
         """Gives every idle worker an item, if none is too far ahead."""
         while self.given < min(len(self.items), self.head + LOOKAHEAD * self.jobs):
-            idle = next((each for each in self.workers if each.number is None), None)
+            idle = next((worker for worker in self.workers if worker.number is None), None)
             if idle is None:
                 if len(self.workers) == self.jobs:
                     return

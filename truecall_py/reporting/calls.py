@@ -42,11 +42,11 @@ class Call:
 
     @property
     def tool(self) -> str:
-        return next((each.tool for each in reversed(self.events) if each.tool), "")
+        return next((event.tool for event in reversed(self.events) if event.tool), "")
 
     @property
     def identity(self) -> str:
-        mine = (each.identity for each in reversed(self.events) if each.identity and each.event in KINDS)
+        mine = (event.identity for event in reversed(self.events) if event.identity and event.event in KINDS)
         return next(mine, "")
 
     @property
@@ -59,7 +59,7 @@ class Call:
 
     @property
     def cwd(self) -> str:
-        return next((str(each.data["cwd"]) for each in self.events if each.data.get("cwd")), "")
+        return next((str(event.data["cwd"]) for event in self.events if event.data.get("cwd")), "")
 
     @property
     def reported(self) -> str:
@@ -72,14 +72,14 @@ class Call:
 
     @property
     def enforced(self) -> tuple[dict[str, Any], ...]:
-        return tuple(each for each in self.verdicts if each.get("mode") != "observe")
+        return tuple(verdict for verdict in self.verdicts if verdict.get("mode") != "observe")
 
     @property
     def told(self) -> bool:
         """Whether the agent got a text about it."""
         if "form" in self.data:
             return self.data["form"] in TOLD
-        if any(each.event == REFUSED for each in self.events):
+        if any(event.event == REFUSED for event in self.events):
             return True
         return self.reported != FAILURE and any(each.get("state") in (REFUTED, UNVERIFIED) for each in self.enforced)
 
@@ -94,8 +94,8 @@ class Call:
         first = self.data.get("verdicts")
         rows = [*(first if isinstance(first, (list, tuple)) else ()), *self.verdicts]
         return tuple(
-            each for each in rows
-            if isinstance(each, dict) and each.get("mode") != "observe" and each.get("state") in (REFUTED, UNVERIFIED)
+            row for row in rows
+            if isinstance(row, dict) and row.get("mode") != "observe" and row.get("state") in (REFUTED, UNVERIFIED)
         )  # fmt: skip
 
     @property
@@ -108,11 +108,11 @@ def of(events: Iterable[Event]) -> list[Call]:
     """The calls of these events, in the order in which they began."""
     groups: dict[tuple[str, str], list[Event]] = {}
     loose = []
-    for each in events:
-        if each.event == WAITING and (each.session, each.call) not in groups:
-            loose.append(each)
-        elif each.event in KINDS or each.event.startswith(BESIDE):
-            groups.setdefault((each.session, each.call), []).append(each)
+    for event in events:
+        if event.event == WAITING and (event.session, event.call) not in groups:
+            loose.append(event)
+        elif event.event in KINDS or event.event.startswith(BESIDE):
+            groups.setdefault((event.session, event.call), []).append(event)
     for each in loose:
         group = asking(each, groups)
         if group is not None:
@@ -124,18 +124,18 @@ def of(events: Iterable[Event]) -> list[Call]:
 def asking(waiting: Event, groups: dict[tuple[str, str], list[Event]]) -> list[Event] | None:
     """The events of the call that waits for permission. Codex sends no call id with that, so it is the last earlier
     one of this turn with the same arguments."""
-    found = None
+    events = None
     for (session, _), group in groups.items():
         first = group[0]
         if session == waiting.session and first.id < waiting.id and first.turn == waiting.turn:
-            found = group if first.identity == waiting.identity else found
-    return found
+            events = group if first.identity == waiting.identity else events
+    return events
 
 
 def one(events: Sequence[Event]) -> Call:
     """The call of these events, which are all of one call."""
-    last = {each.event: each for each in events}
-    asked, ended, refused = (last.get(name) for name in (REQUESTED, ENDED, REFUSED))
+    last = {event.event: event for event in events}
+    event, ended, refused = (last.get(name) for name in (REQUESTED, ENDED, REFUSED))
     settled = last.get(SETTLED) or last.get(JUDGED)
     data = ended.data if ended else refused.data if refused else {}
     verdicts = list(data.get("verdicts", ())) if isinstance(data.get("verdicts", ()), (list, tuple)) else []
@@ -146,10 +146,10 @@ def one(events: Sequence[Event]) -> Call:
         state = ended.state
     else:
         state = REFUSED if refused else RUNNING
-    args = data.get("args") or (asked.data.get("args") if asked else None) or {}
-    verdicts = [each for each in verdicts if isinstance(each, dict)]
+    args = data.get("args") or (event.data.get("args") if event else None) or {}
+    verdicts = [verdict for verdict in verdicts if isinstance(verdict, dict)]
     return Call(
-        events[0].session, events[0].call, tuple(events), state, asked.at if asked else None,
+        events[0].session, events[0].call, tuple(events), state, event.at if event else None,
         ended.at if ended else None, data, args if isinstance(args, dict) else {}, tuple(verdicts),
     )  # fmt: skip
 
@@ -172,7 +172,8 @@ def mark(verdict: dict[str, Any]) -> tuple[str, str, str]:
 def after(call: Call, calls: Sequence[Call]) -> tuple[str, Call | None]:
     """The agent's next step for the same effect, among `calls` of the session: SAME, OTHER or NOTHING, and the call.
     Calls that ran in parallel do not count."""
-    ended = call.events[-1].id if call.ended is None else next(each.id for each in call.events if each.event == ENDED)
+    last = call.events[-1].id
+    ended = last if call.ended is None else next(event.id for event in call.events if event.event == ENDED)
     for other in calls:
         if other.first.id <= ended or other.call == call.call or other.first.agent != call.first.agent:
             continue
@@ -194,8 +195,8 @@ def attempt(call: Call, every: Sequence[Call]) -> tuple[int | None, Any]:
             continue
         if other.identity == call.identity:
             number = 1 if other.state == VERIFIED else number + (other.corrected or other.state == REFUSED)
-        contracts = {identify_contract(each) for each in other.verdicts}
-        if other.corrected and any(identify_contract(each) in contracts for each in call.verdicts):
+        contracts = {identify_contract(verdict) for verdict in other.verdicts}
+        if other.corrected and any(identify_contract(verdict) in contracts for verdict in call.verdicts):
             older = other
     if older is None:
         return number, None
@@ -222,9 +223,9 @@ def same_effect(call: Call, other: Call) -> bool:
 
 def lied(call: Call) -> bool:
     """Whether the call was a false success."""
-    return any(each.get("outcome") == FALSE_SUCCESS for each in call.verdicts)
+    return any(verdict.get("outcome") == FALSE_SUCCESS for verdict in call.verdicts)
 
 
 def claimed(call: Call) -> bool:
     """Whether the call reported success and was judged."""
-    return call.reported == SUCCESS and any(each.get("state") in DECIDED for each in call.verdicts)
+    return call.reported == SUCCESS and any(verdict.get("state") in DECIDED for verdict in call.verdicts)

@@ -73,7 +73,7 @@ def row_of(call: Call) -> dict[str, Any]:
 
 
 def lines(verdicts: Iterable[dict[str, Any]], name: str) -> str:
-    return "\n".join(str(each.get(name, "")) for each in verdicts)
+    return "\n".join(str(verdict.get(name, "")) for verdict in verdicts)
 
 
 def utc(at: float | None) -> str | None:

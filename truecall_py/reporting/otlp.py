@@ -122,7 +122,7 @@ def about(call: Call) -> dict[str, Any]:
         "truecall.state": call.state,
         "truecall.outcome": worst(call).get("outcome"),
         "truecall.reported": call.reported,
-        "truecall.contracts": [str(each.get("contract", "")) for each in call.verdicts],
+        "truecall.contracts": [str(verdict.get("contract", "")) for verdict in call.verdicts],
         "truecall.turn": first.turn,
         "truecall.cwd": call.cwd,
         "truecall.exit_code": data.get("exit_code"),
@@ -155,8 +155,8 @@ def happened(call: Call) -> Iterator[dict[str, Any]]:
 def verdicts(call: Call) -> Iterator[dict[str, Any]]:
     """The verdicts that count now, as span events at the time of the last judgement."""
     at = max((each.at for each in call.events if each.event in (ENDED, JUDGED, SETTLED)), default=call.at)
-    for each in call.verdicts:
-        told = {f"truecall.verdict.{name}": each.get(name) for name in VERDICT}
+    for verdict in call.verdicts:
+        told = {f"truecall.verdict.{name}": verdict.get(name) for name in VERDICT}
         yield event(at, "truecall.verdict", told)
 
 

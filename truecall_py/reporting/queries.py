@@ -106,22 +106,22 @@ def held(ledger: Ledger, after: int = 0, session: str = "") -> Event | None:
     while True:
         values = (fit_column(session), STOP, after, last) if session else (STOP, after, last)
         sql = f"{SELECT} {where}event = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT 100"
-        found = [StoredEvent(row) for row in ledger.query(sql, values)]
-        for each in found:
-            if each.data.get("held"):
-                return each
-        if not found:
+        stored_events = [StoredEvent(row) for row in ledger.query(sql, values)]
+        for stored_event in stored_events:
+            if stored_event.data.get("held"):
+                return stored_event
+        if not stored_events:
             return None
-        last = found[-1].id
+        last = stored_events[-1].id
 
 
 def stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped]:
     """The stops of a session, newest first."""
-    every = ledger.stops(session)
+    events = ledger.stops(session)
     return [
-        Stopped(each, tuple(row for part in every if part.call.startswith(f"{each.call} ")
+        Stopped(event, tuple(row for part in events if part.call.startswith(f"{event.call} ")
                             for row in part.data.get("verdicts", ()) if isinstance(row, dict)))
-        for each in reversed(every) if "held" in each.data and each.at >= since
+        for event in reversed(events) if "held" in event.data and event.at >= since
     ]  # fmt: skip
 
 
@@ -191,9 +191,9 @@ def unsettled_of(ledger: Ledger) -> set[str]:
     from truecall_py.operations import view
 
     found: set[str] = set()
-    for each in view.read_operations(ledger):
-        if each.state in UNRESOLVED:
-            found |= {told.session for told in view.read_events(ledger, each.identity)}
+    for operation in view.read_operations(ledger):
+        if operation.state in UNRESOLVED:
+            found |= {event.session for event in view.read_events(ledger, operation.identity)}
     return found
 
 

@@ -40,7 +40,7 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
         raise Unverified("the ledger has no request of it, and so no folder", "harness")
     try:
         sources = store.sources(call.cwd, state, paths.user_file(), None)
-        contracts = [each for each in judge.select_naming(sources, again) if each.id in wanted]
+        contracts = [contract for contract in judge.select_naming(sources, again) if contract.id in wanted]
     except TruecallError as error:
         raise Unverified(f"its contracts cannot be read: {error.what}", "contract") from None
     if not contracts:
@@ -50,10 +50,10 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
         ends, session = time.monotonic() + DEADLINE, call.cwd
         return list(barrier.judged(contracts, unanswered(again, "PreToolUse"), ends, session).verdicts)
     before = snapshots.find(state, call.session, call.call)
-    found = judge.judge_contracts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
-    if not found:
+    verdicts = judge.judge_contracts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
+    if not verdicts:
         raise Unverified("its contracts do not apply to what the ledger stores of it", "harness")
-    return found
+    return verdicts
 
 
 def rebuilt(call: Call, key: bytes) -> ToolCall:
@@ -90,7 +90,7 @@ def forms(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
             plain = loads(str(value))
         except Refused:
             continue
-        if sum(len(each) > 1 for each in choices) < MANY:
+        if sum(len(choice) > 1 for choice in choices) < MANY:
             choices[-1].append(plain)
     for values in itertools.product(*choices):
         yield dict(zip(args, values, strict=True))

@@ -49,7 +49,7 @@ class Figures:
 
     def call(self, call: Call) -> None:
         lie = calls.lied(call)
-        states = [each.get("state") for each in call.verdicts]
+        states = [verdict.get("state") for verdict in call.verdicts]
         if calls.claimed(call):
             self.claims["judged"] += 1
             self.claims["false"] += lie
@@ -57,13 +57,13 @@ class Figures:
         add(self.tools, call.tool, calls=1, refuted=REFUTED in states, unverified=UNVERIFIED in states, lies=lie)
         stands = FALSE_SUCCESS if lie else call.state
         add(self.outcomes, call.tool, **{name: name == stands for name in OUTCOMES})
-        for each in call.verdicts:
-            state, observed = each.get("state"), each.get("mode") == "observe"
-            add(self.contracts, str(each.get("contract", "")), verdicts=1, refuted=state == REFUTED,
-                unverified=state == UNVERIFIED, lies=each.get("outcome") == FALSE_SUCCESS,
+        for verdict in call.verdicts:
+            state, observed = verdict.get("state"), verdict.get("mode") == "observe"
+            add(self.contracts, str(verdict.get("contract", "")), verdicts=1, refuted=state == REFUTED,
+                unverified=state == UNVERIFIED, lies=verdict.get("outcome") == FALSE_SUCCESS,
                 would_block=observed and state == REFUTED)  # fmt: skip
         self.would_block += any(
-            each.get("mode") == "observe" and each.get("state") == REFUTED for each in call.verdicts
+            verdict.get("mode") == "observe" and verdict.get("state") == REFUTED for verdict in call.verdicts
         )
 
     def correction(self, call: Call, what: str, other: Call | None) -> None:
@@ -110,7 +110,7 @@ def key(words: str) -> str:
 
 
 def of(sessions: Iterable[Sequence[Call]]) -> Figures:
-    found = Figures()
-    for every in sessions:
-        found.session(every)
-    return found
+    figures = Figures()
+    for session in sessions:
+        figures.session(session)
+    return figures

@@ -64,10 +64,10 @@ def line(call: Call) -> None:
     head = f"{local(call.at)}  "
     about = f"{call.tool}  {call.call}"
     click.echo(head + word(call.state, 12) + fitting(about, room - len(head) - 12))
-    for each in call.verdicts:
-        if each.get("state") != VERIFIED:
-            observed = " (observe)" if each.get("mode") == "observe" else ""
-            said = f"{each.get('contract', '')}{observed}: {outcome(each)}: {each.get('found', '')}"
+    for verdict in call.verdicts:
+        if verdict.get("state") != VERIFIED:
+            observed = " (observe)" if verdict.get("mode") == "observe" else ""
+            said = f"{verdict.get('contract', '')}{observed}: {outcome(verdict)}: {verdict.get('found', '')}"
             click.echo("    " + fitting(said, room - 4))
 
 
@@ -87,8 +87,8 @@ def full(call: Call, every: list[Call]) -> None:
             row(name, value)
     for number, (name, value) in enumerate(call.args.items()):
         row("" if number else "arguments", f"{name}: {value}")
-    for each in call.events:
-        for at, said in happened(each, call):
+    for event in call.events:
+        for at, said in happened(event, call):
             row(at, said)
     if call.state == calls.RUNNING:
         row("", "no end was recorded: it is running, was denied, or the session ended")
@@ -264,8 +264,8 @@ def plain(call: Call, every: list[Call] | None = None) -> dict[str, Any]:
     }  # fmt: skip
     if every is not None:
         found["events"] = [
-            {"event": each.event, "at": each.at, "state": each.state or None, "data": each.data}
-            for each in call.events
+            {"event": event.event, "at": event.at, "state": event.state or None, "data": event.data}
+            for event in call.events
         ]
         what, other = calls.after(call, every)
         found["attempt"], found["changed"] = calls.attempt(call, every)

@@ -46,22 +46,22 @@ def handlers(about: Registration, group: Node) -> list[Node]:
 
 
 def command_of(about: Registration, handler: Node) -> Any:
-    found = handler.get(about.command) if handler.kind == "object" else None
-    return found.value if found is not None else None
+    node = handler.get(about.command) if handler.kind == "object" else None
+    return node.value if node is not None else None
 
 
 def ours(doc: Document, about: Registration) -> list[Found]:
     """Every handler of ours in a text, in order."""
     hooks = hooks_of(doc)
-    found = []
+    founds = []
     for event in hooks.members if hooks is not None and hooks.kind == "object" else []:
         for number, group in enumerate(event.node.members if event.node.kind == "array" else []):
             inside = handlers(about, group.node)
             for place, handler in enumerate(inside):
                 command = command_of(about, handler)
                 if words(command):
-                    found.append(Found(event.key, number, place, len(inside) == 1, command))
-    return found
+                    founds.append(Found(event.key, number, place, len(inside) == 1, command))
+    return founds
 
 
 def check(doc: Document, about: Registration) -> None:

@@ -297,6 +297,6 @@ def uninstall(job: Job) -> Plan:
         raise refused(error, seen, "") from None
     change = Change(seen, left, None, seen.target)
     trust = clients.find_part(job.harness, "trust")
-    found = [change] if trust is None else [change, distrusted(job, change, trust)]
-    done = tuple(each.name for each in found if idle(each))
-    return Plan(tuple(each for each in found if not idle(each)), tuple(notes), done)
+    changes = [change] if trust is None else [change, distrusted(job, change, trust)]
+    done = tuple(each.name for each in changes if idle(each))
+    return Plan(tuple(each for each in changes if not idle(each)), tuple(notes), done)

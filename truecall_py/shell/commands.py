@@ -31,14 +31,14 @@ def simple_commands(command: str) -> list[Simple] | None:
     global _last
     if command == _last[0]:  # several contracts ask about the same command
         return _last[1]
-    found: list[Simple] | None = None
+    simples: list[Simple] | None = None
     if len(command) <= LIMIT and "\0" not in command:
         try:
-            found = Parser(command).parse()
+            simples = Parser(command).parse()
         except UnsureError:
-            found = None
-    _last = (command, found)
-    return found
+            simples = None
+    _last = (command, simples)
+    return simples
 
 
 def changes_directory(command: str) -> bool:

@@ -173,7 +173,7 @@ class Aftermath:
 
 def _written(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
     targets = effect.targets
-    return any(target is None or any(each.near(target, moved) for each in sought) for target in targets)
+    return any(target is None or any(__operand.near(target, moved) for __operand in sought) for target in targets)
 
 
 def _touches(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
@@ -184,11 +184,11 @@ def _touches(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
         return False
     if effect.runs or effect.unknown or effect.program == "git" or effect.program not in _NAMERS:
         return True
-    if moved and not all(each.kind for each in sought):
+    if moved and not all(__operand.kind for __operand in sought):
         return True
-    if effect.program in _WAYS and any(each.cut(word) for word in effect.words for each in sought):
+    if effect.program in _WAYS and any(__operand.cut(word) for word in effect.words for __operand in sought):
         return True
-    return any(each.near(word, moved) for word in effect.words for each in sought)
+    return any(__operand.near(word, moved) for word in effect.words for __operand in sought)
 
 
 def _removes(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
@@ -199,18 +199,18 @@ def _removes(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
     if effect.reads or effect.git:
         return False
     if program in _REMOVERS:
-        return effect.unknown or any(each.near(word, moved) for word in effect.words for each in sought)
+        return effect.unknown or any(__operand.near(word, moved) for word in effect.words for __operand in sought)
     if program in _NAMERS:
         return False
     # Of any other program only a word that is spelt alike is taken for the path.
-    near = any(each.last in word or (path_of(word)[0] == each.kind and each.near_path(word, moved))
-               for word in effect.words for each in sought)  # fmt: skip
+    near = any(__operand.last in word or (path_of(word)[0] == __operand.kind and __operand.near_path(word, moved))
+               for word in effect.words for __operand in sought)  # fmt: skip
     if near or any(name in word for name in _SWEEPERS for word in (program, *effect.words)):
         return True
     if program.startswith(_INTERPRETERS):
         return False
     # A build may empty the folder that it builds in, and a log in it goes with the rest.
-    return effect.runs or any(not each.kind and len(each.parts) > 1 for each in sought)
+    return effect.runs or any(not __operand.kind and len(__operand.parts) > 1 for __operand in sought)
 
 
 def _undoes(effect: _Effect, program: str, argv: list[str | None], sought: list[_Operand]) -> bool:

@@ -77,7 +77,7 @@ def schema_error(error: Any) -> dict[str, Any]:
 
             patterns: Any = rules.get("patternProperties") or {}
             unknown = [name for name in held if name not in known]
-            names = [name for name in unknown if not any(re.search(each, name) for each in patterns)]
+            names = [name for name in unknown if not any(re.search(pattern, name) for pattern in patterns)]
         told |= {
             "names": names[:20], "given": list(held)[:100],
             "values": {name: bounded_value(held[name]) for name in names[:20] if name in held},

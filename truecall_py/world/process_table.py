@@ -53,19 +53,19 @@ def find(pid: int, world: World) -> Process | None:
         raise Unverified(f"{pid} is not the id of a process", "tool")
     if not has_proc():
         return next(listed(world, ["-p", str(pid)]), None)
-    found = from_proc(pid)
-    if found is not None:
-        return found if leads(pid) else None
+    process = from_proc(pid)
+    if process is not None:
+        return process if leads(pid) else None
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return None
     except OSError as error:
         raise Unverified(f"the process {pid} cannot be looked at: {error.strerror}", "world") from None
-    found = from_proc(pid)  # it began just now; or it ended between the two looks
-    if found is None and alive(pid):
+    process = from_proc(pid)  # it began just now; or it ended between the two looks
+    if process is None and alive(pid):
         raise Unverified(f"the process {pid} is there, and nothing more is told of it", "world")
-    return found
+    return process
 
 
 def alive(pid: int) -> bool:
@@ -80,9 +80,9 @@ def alive(pid: int) -> bool:
 
 def own(world: World) -> list[Process]:
     """Every living process of this user that has a command line, but for truecall itself and what started it."""
-    found = list(running(world) if has_proc() else listed(world, ["-A"], os.getuid()))
-    excluded = ancestors({process.pid: process.parent for process in found})
-    return [process for process in found if process.pid not in excluded and process.line and not process.dead]
+    processes = list(running(world) if has_proc() else listed(world, ["-A"], os.getuid()))
+    excluded = ancestors({process.pid: process.parent for process in processes})
+    return [process for process in processes if process.pid not in excluded and process.line and not process.dead]
 
 
 def ancestors(parents: dict[int, int] | None = None) -> set[int]:
@@ -114,9 +114,9 @@ def running(world: World) -> Iterator[Process]:
                 continue
         except OSError:
             continue  # it ended between the two looks
-        found = from_proc(int(name))
-        if found is not None:
-            yield found
+        process = from_proc(int(name))
+        if process is not None:
+            yield process
 
 
 def from_proc(pid: int) -> Process | None:

@@ -147,8 +147,8 @@ def find(state: str, session: str, call: str) -> Snapshot | None:
     if not session or not call:
         return None
     folder, name = place(state, session, call)
-    found = read(os.path.join(folder, name + SUFFIX))
-    return None if found is None else Snapshot(**{**found.__dict__, "folder": folder, "name": name})
+    snapshot = read(os.path.join(folder, name + SUFFIX))
+    return None if snapshot is None else Snapshot(**{**snapshot.__dict__, "folder": folder, "name": name})
 
 
 def keep(state: str, session: str, call: str, snapshot: Snapshot) -> bool:

@@ -37,12 +37,12 @@ class Edit:
 def parse_edits(args: dict[str, Any]) -> list[Edit]:
     """Return the edits of a call, in order. Raises Unverified if it sent none in a form that can be applied again."""
     items = args.get("edits")
-    found = [edit for item in (items if isinstance(items, list) else [args]) for edit in parse_edit(item)]
-    if not found or (isinstance(items, list) and len(found) != len(items)):
+    edits = [edit for item in (items if isinstance(items, list) else [args]) for edit in parse_edit(item)]
+    if not edits or (isinstance(items, list) and len(edits) != len(items)):
         raise Unverified("the call sends no edits with an old and a new text that could be applied again", "contract")
-    if len(found) > MOST:
+    if len(edits) > MOST:
         raise Unverified(f"the call sends more than {MOST} edits", "probe")
-    return found
+    return edits
 
 
 def parse_edit(item: Any) -> Iterator[Edit]:

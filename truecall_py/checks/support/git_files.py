@@ -139,7 +139,7 @@ def folders(look: Look) -> list[str]:
 
 def own_seen(look: Look) -> list[str]:
     """Return the folders that are a repository of their own."""
-    return [each for each in folders(look) if os.path.isdir(each) and Repository(look.world, each).own_top()]
+    return [folder for folder in folders(look) if os.path.isdir(folder) and Repository(look.world, folder).own_top()]
 
 
 def own_judged(look: Look, was: Any) -> Finding:

@@ -35,11 +35,11 @@ class Results:
 
 
 def merge_results(results: list[Results]) -> Results:
-    names = [name for each in results for name in each.names]
+    names = [name for result in results for name in result.names]
     return Results(
-        sum(each.collected for each in results), sum(each.failed for each in results),
-        sum(each.skipped for each in results), tuple(names[:3]),
-        next((each.doubt for each in results if each.doubt), ""),
+        sum(result.collected for result in results), sum(result.failed for result in results),
+        sum(result.skipped for result in results), tuple(names[:3]),
+        next((result.doubt for result in results if result.doubt), ""),
     )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def parse_pytest(lines: list[str]) -> list[Results]:
     """Read pytest. A run that broke off, before or after its summary, makes the last one doubtful."""
     import re
 
-    found: list[Results] = []
+    summaries: list[Results] = []
     broken = refused = begun = ""
     for line in lines:
         plain = line.strip().strip("=").strip()
@@ -88,18 +88,18 @@ def parse_pytest(lines: list[str]) -> list[Results]:
             refused = f"pytest did not run again: {line.strip()[:120]}"
         begun = find_unended_run("pytest", line) or begun
         if re.match(r"no tests (ran|collected)\b.*\bin [\d.]+s", plain):
-            found.append(NOTHING)
+            summaries.append(NOTHING)
             begun = ""
         elif re.match(r"\d+ [a-z]+\b.* in [\d.]+s( \([\d:., a-z]+\))?$", plain):
-            found.append(sum_results(plain))
+            summaries.append(sum_results(plain))
             refused = begun = ""
-    return doubt_result(found, broken or refused or begun)
+    return doubt_result(summaries, broken or refused or begun)
 
 
 def parse_unittest(lines: list[str]) -> list[Results]:
     import re
 
-    found: list[Results] = []
+    summaries: list[Results] = []
     collected = None
     begun = ""
     for line in lines:
@@ -109,10 +109,10 @@ def parse_unittest(lines: list[str]) -> list[Results]:
             collected = int(ran.group(1))
         ended = re.match(r"(OK|FAILED|NO TESTS RAN)( \((.*)\))?$", line.strip())
         if ended and collected is not None:
-            found.append(parse_unittest_line(collected, ended))
+            summaries.append(parse_unittest_line(collected, ended))
             collected = None
             begun = ""
-    return doubt_result(found, begun)
+    return doubt_result(summaries, begun)
 
 
 def parse_unittest_line(collected: int, ended: Match[str]) -> Results:
@@ -130,14 +130,14 @@ def parse_javascript(lines: list[str]) -> list[Results]:
     reports what failed outside of a test (`Errors 1 error`)."""
     import re
 
-    found: list[Results] = []
+    summaries: list[Results] = []
     broken = 0
     doubt = partly = ""
     for line in lines:
         plain = line.strip()
         doubt = find_unended_run("javascript", line) or doubt
         if re.match(r"No tests? (files )?found", plain):
-            found.append(NOTHING)
+            summaries.append(NOTHING)
             doubt = ""
         elif re.match(r"(Test Suites:|Test Files) ", plain):
             files = count_words(plain)
@@ -147,12 +147,12 @@ def parse_javascript(lines: list[str]) -> list[Results]:
         elif re.match(r"Tests:? +(\d|no tests)", plain):
             run = sum_results(plain.partition("(")[0])
             failed = max(run.failed, broken)
-            found.append(Results(max(run.collected, failed), failed, run.skipped))
+            summaries.append(Results(max(run.collected, failed), failed, run.skipped))
             broken = 0
             doubt, partly = partly, ""
         elif re.match(r"(Type )?Errors +[1-9]\d* errors?$", plain):
             doubt = f"and it says {' '.join(plain.split())} outside of the tests"
-    return doubt_result(found, doubt)
+    return doubt_result(summaries, doubt)
 
 
 def parse_cargo(lines: list[str]) -> list[Results]:
@@ -166,8 +166,8 @@ def parse_cargo(lines: list[str]) -> list[Results]:
         return []
     failed = max(sum(run.failed for run in runs), int(broken))
     begun = [why for why in (find_unended_run("cargo", line.strip()) for line in lines) if why]
-    found = [Results(max(sum(run.collected for run in runs), failed), failed, sum(run.skipped for run in runs))]
-    return doubt_result(found, begun[-1] if len(begun) > len(runs) else "")
+    summaries = [Results(max(sum(run.collected for run in runs), failed), failed, sum(run.skipped for run in runs))]
+    return doubt_result(summaries, begun[-1] if len(begun) > len(runs) else "")
 
 
 def parse_go(lines: list[str]) -> list[Results]:

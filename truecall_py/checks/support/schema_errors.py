@@ -23,7 +23,7 @@ def describe_errors(errors: Sequence[dict[str, Any]], count: int) -> str:
     spelt: dict[str, str] = {}  # a missing field and what was taken for it
     for error in errors:
         told += list_phrases(error, rules, spelt)
-    told = [each for each in dict.fromkeys(told) if not any(each == f"`{name}` is missing" for name in spelt)]
+    told = [phrase for phrase in dict.fromkeys(told) if not any(phrase == f"`{name}` is missing" for name in spelt)]
     more = f"; and {count - len(errors)} more" if count > len(errors) else ""
     excerpt = "; ".join(f"{name}: {quote_value(rule, LONGEST)}" for name, rule in list(rules.items())[:MOST])
     return "; ".join(told) + more + (f"; by the schema: {excerpt}" if excerpt else "")

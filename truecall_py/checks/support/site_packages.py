@@ -116,7 +116,7 @@ def ask_interpreter(path: str, world: World) -> Environment:
         folders = loads(finished.stdout.strip())
     except Refused:
         folders = None
-    if not isinstance(folders, list) or not folders or not all(isinstance(each, str) for each in folders):
+    if not isinstance(folders, list) or not folders or not all(isinstance(folder, str) for folder in folders):
         raise Unverified(f"{path} does not say where it keeps its packages", "probe")
     return Environment(path, tuple(folders))
 
@@ -124,7 +124,7 @@ def ask_interpreter(path: str, world: World) -> Environment:
 def find_distributions(name: str, where: Environment, world: World) -> list[Installed]:
     """Return everything that is installed under a name, usable ones first. Raises Unverified."""
     wanted = normalise(name)
-    found = []
+    copies = []
     for folder in where.folders:
         for entry in list_entries(folder, world):
             stem, _, suffix = entry.rpartition(".")
@@ -133,8 +133,8 @@ def find_distributions(name: str, where: Environment, world: World) -> list[Inst
             world.remaining()
             one = read_distribution(os.path.join(folder, entry), suffix, folder, world)
             if one is not None and normalise(one.name) == wanted:
-                found.append(one)
-    return sorted(found, key=lambda one: bool(one.trouble))
+                copies.append(one)
+    return sorted(copies, key=lambda one: bool(one.trouble))
 
 
 def list_entries(folder: str, world: World) -> list[str]:

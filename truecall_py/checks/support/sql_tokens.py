@@ -40,7 +40,7 @@ def split_statements(text: str) -> list[Statement]:
     """Return the statements of a text. Raises Unsure."""
     if len(text) > LARGEST or "\0" in text:
         raise Unsure("it is too long")
-    found: list[Statement] = []
+    statements: list[Statement] = []
     words: list[str] = []
     plain: list[str] = []
     at = named = 0
@@ -81,7 +81,7 @@ def split_statements(text: str) -> list[Statement]:
             plain.append(char)
             at += 1
         elif char == ";":
-            found.append(Statement(tuple(words), "".join(plain)))
+            statements.append(Statement(tuple(words), "".join(plain)))
             words, plain = [], []
             at += 1
         elif char in "\\#" or (char == "." and not words and not "".join(plain).strip()):
@@ -90,8 +90,8 @@ def split_statements(text: str) -> list[Statement]:
             words.append(char if char in "()" else "?")
             plain.append(char)
             at += 1
-    found.append(Statement(tuple(words), "".join(plain)))
-    return [each for each in found if each.words]
+    statements.append(Statement(tuple(words), "".join(plain)))
+    return [statement for statement in statements if statement.words]
 
 
 def find_line_end(text: str, at: int) -> int:
@@ -221,19 +221,21 @@ def find_sweeping(text: str) -> list[str]:
     """Return the statements that certainly change or delete every row of a table, as written. None if that is
     uncertain: a transaction that is rolled back, a body of statements, a text on which dialects disagree."""
     try:
-        every = split_statements(text)
-        begun = [each for each in every if each.words[0] in BLOCKS or list_bodies(each.words)]
+        statements = split_statements(text)
+        begun = [
+            statement for statement in statements if statement.words[0] in BLOCKS or list_bodies(statement.words)
+        ]
         if begun:
             return []
-        undone = max((at for at, each in enumerate(every) if each.words[0] in UNDOES), default=-1)
+        undone = max((at for at, statement in enumerate(statements) if statement.words[0] in UNDOES), default=-1)
         found: list[str] = []
         fresh: set[str] = set()  # tables that the text itself creates: they had no rows before
-        for at, each in enumerate(every):
-            require_balanced(each.words)
-            fresh |= is_made(each.words)
-            bare = [part for part in split_parts(each.words) if is_bare(part)]
+        for at, statement in enumerate(statements):
+            require_balanced(statement.words)
+            fresh |= is_made(statement.words)
+            bare = [part for part in split_parts(statement.words) if is_bare(part)]
             if at > undone and any(find_table(part) not in fresh for part in bare):
-                found.append(" ".join(each.text.split()))
+                found.append(" ".join(statement.text.split()))
         return found
     except Unsure:
         return []

@@ -23,11 +23,11 @@ def convert(file: str) -> int:
 
     Exit codes: 0 everything was converted, 1 something was left out, 2 wrong usage, or not a file of contracts.
     """
-    found = ancestor.convert_file(payload_files.read(file, "file of contracts"), file)
-    click.echo(found.text, nl=False)
-    for note in found.notes:
+    conversion = ancestor.convert_file(payload_files.read(file, "file of contracts"), file)
+    click.echo(conversion.text, nl=False)
+    for note in conversion.notes:
         click.echo(f"{'left out' if note.lost else 'note'}: {harmless(f'{note.where}: {note.words}')}", err=True)
-    words = f"{found.count} contract{'' if found.count == 1 else 's'} converted"
-    then = "; review them, then run: truecall lint, truecall trust" if found.count else ""
+    words = f"{conversion.count} contract{'' if conversion.count == 1 else 's'} converted"
+    then = "; review them, then run: truecall lint, truecall trust" if conversion.count else ""
     click.echo(f"{words}{then}", err=True)
-    return 1 if any(note.lost for note in found.notes) else 0
+    return 1 if any(note.lost for note in conversion.notes) else 0

@@ -67,22 +67,22 @@ def doctor(harness: str | None, form: str, state: str | None) -> None:
 
 def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Finding]:
     folder = os.getcwd()
-    found = registrations.taken(names, folder)
-    yield from registration_faults.absent(names, found, every, folder)
+    inventory = registrations.taken(names, folder)
+    yield from registration_faults.absent(names, inventory, every, folder)
     yield from registration_faults.drafts(names, folder)
     for name in names:
         around = environment.of(name, folder, os.environ)
-        yield from (finding for finding in found.findings if finding.group == name)
-        yield from registration_faults.of_harness(name, found, folder, around.env)
+        yield from (finding for finding in inventory.findings if finding.group == name)
+        yield from registration_faults.of_harness(name, inventory, folder, around.env)
         asked: set[str] = set()
-        off = dict(switched_off(name, found.handlers))
+        off = dict(switched_off(name, inventory.handlers))
         yield from off.values()
-        for handler in found.handlers:
+        for handler in inventory.handlers:
             if handler.harness == name and state_of(handler) not in off:  # else it would answer with nothing
                 yield (answer := proven(handler, around))
                 if answer.level in (OK, WARNING) and not around.withheld and once(handler, asked):
                     yield judged(handler, around)
-    states = list(dict.fromkeys(state_of(handler) for handler in found.handlers))
+    states = list(dict.fromkeys(state_of(handler) for handler in inventory.handlers))
     used = os.path.abspath(state) if state else (states or [paths.state()])[0]
     for other in states:
         if other != used:
@@ -93,9 +93,9 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
         what = f"the registered commands look for trust in {used}, and `truecall trust` here writes to {here}"
         yield Finding(WARNING, "contracts", what, used, f"truecall trust --state '{used}'")
     yield from contracts.found(folder, used, NEARLY)
-    clients = {each.harness: hasattr(load_hook(each.harness), "BEFORE") for each in found.handlers}
+    clients = {each.harness: hasattr(load_hook(each.harness), "BEFORE") for each in inventory.handlers}
     yield from contracts.unguarded(folder, used, clients)
-    yield from activity.found(dict.fromkeys(handler.harness for handler in found.handlers), folder, used)
+    yield from activity.found(dict.fromkeys(handler.harness for handler in inventory.handlers), folder, used)
 
 
 def state_of(handler: Handler) -> str:
@@ -104,7 +104,7 @@ def state_of(handler: Handler) -> str:
 
 def switched_off(name: str, handlers: Iterable[Handler]) -> Iterator[tuple[str, Finding]]:
     """(state folder, what to say of it) where a person switched off what is registered with this client."""
-    for state in dict.fromkeys(state_of(each) for each in handlers if each.harness == name):
+    for state in dict.fromkeys(state_of(handler) for handler in handlers if handler.harness == name):
         ends = pause.until(state, time.time())
         if ends is not None:
             more = "" if state == paths.state() else f" --state {quote_word(state)}"

@@ -66,9 +66,9 @@ class Counted:
         self.given, self.number = given, 0
 
     def __iter__(self) -> Iterator[Call]:
-        for each in self.given:
+        for call in self.given:
             self.number += 1
-            yield each
+            yield call
 
 
 def every(ledger: Ledger, since: float, session: str) -> Iterator[Call]:

@@ -37,33 +37,33 @@ def last(session: str, again: bool, state: str | None) -> int:
         click.echo(EMPTY.format(state=folder))
         return 0
     session = queries.whole(ledger, session)
-    found = next((each for each in chosen(ledger, session) if stopped(each)), None)
-    held = queries.held(ledger, found.events[-1].id if found else 0, session)
+    call = next((each for each in chosen(ledger, session) if stopped(each)), None)
+    held = queries.held(ledger, call.events[-1].id if call else 0, session)
     if held is not None:
         stop = next(each for each in queries.stops(ledger, held.session) if each.event.call == held.call)
         click.echo(f"{ago(held.at, time.time())}:")
         text.stop(stop)
-        if found is None or found.call not in [each[0] for each in stop.opened]:
+        if call is None or call.call not in [each[0] for each in stop.opened]:
             if again:
                 click.echo("again: the conditions of a stop are judged again at the agent's next stop")
             return 3 if again else 0
-    if found is None:
+    if call is None:
         click.echo("no call was refuted, refused or unverified")
         return 0
-    every = session_of(ledger, found.session)
-    found = next(each for each in every if each.call == found.call)
-    click.echo(f"{ago(found.at, time.time())}:")
-    text.full(found, every)
+    every = session_of(ledger, call.session)
+    call = next(each for each in every if each.call == call.call)
+    click.echo(f"{ago(call.at, time.time())}:")
+    text.full(call, every)
     if not again:
         return 0
     try:
-        verdicts = rejudge.judged(found, ledger.read_key(), folder)
+        verdicts = rejudge.judged(call, ledger.read_key(), folder)
     except Unverified as trouble:
         click.echo(f"again: cannot judge it again: {trouble.why}")
         return 3
-    for each in verdicts:
-        shown(each)
-    return max((ENDS[each.state] for each in verdicts), key=(0, 3, 1).index)
+    for verdict in verdicts:
+        shown(verdict)
+    return max((ENDS[verdict.state] for verdict in verdicts), key=(0, 3, 1).index)
 
 
 def stopped(call: Call) -> bool:

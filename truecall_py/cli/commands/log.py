@@ -101,8 +101,8 @@ class Stops:
     def before(self, call: Call) -> Iterator[queries.Stopped]:
         """The stops of the call's session that came after it and were not listed yet."""
         if call.session not in self.left:
-            every = queries.stops(self.ledger, call.session, self.since)
-            self.left[call.session] = [each for each in every if each.held]
+            stoppeds = queries.stops(self.ledger, call.session, self.since)
+            self.left[call.session] = [stopped for stopped in stoppeds if stopped.held]
         left = self.left[call.session]
         while left and left[0].event.id > call.events[-1].id:
             yield left.pop(0)
@@ -117,16 +117,16 @@ def listed(
         click.echo(json.dumps([text.plain(each) for each in found], indent=2))
         return
     shown, session, left = 0, None, list(switches)
-    for each in found:
-        while left and left[0].at > each.at:
+    for call in found:
+        while left and left[0].at > call.at:
             text.switch_line(left.pop(0))
-        if each.session != session:
-            session = each.session
-            head = text.fitting(f"session {session}  {each.harness}", text.width())
+        if call.session != session:
+            session = call.session
+            head = text.fitting(f"session {session}  {call.harness}", text.width())
             click.echo(click.style(head, bold=True))
-        for stop in stops.before(each) if stops else ():
+        for stop in stops.before(call) if stops else ():
             text.stop_line(stop)
-        text.line(each)
+        text.line(call)
         shown += 1
     for event in left if shown < limit else ():  # no call was left out, so these are the oldest
         text.switch_line(event)

@@ -86,32 +86,32 @@ def begun_anew(ledger: Ledger, folder: str) -> None:
 
 
 def gave_up(ledger: Ledger, folder: str, call: str) -> int:
-    found = reconciling.find_by_call(ledger, call) if call else []
-    if not found:
+    items = reconciling.find_by_call(ledger, call) if call else []
+    if not items:
         raise UsageError(
             f"call {call[:80]!r} started no unresolved operation", do="list them with: truecall reconcile"
         )
-    made = [reconciling.give_up(ledger, folder, each) for each in found]
-    for each in made:
-        what = fitting(about(each.item), width() - 14)
-        if each.state == reconciling.GIVEN_UP:
+    results = [reconciling.give_up(ledger, folder, item) for item in items]
+    for result in results:
+        what = fitting(about(result.item), width() - 14)
+        if result.state == reconciling.GIVEN_UP:
             click.echo(f"given up: {what}; it can be started again")
-            wrapped("because", f"a person says so; {each.why}")
+            wrapped("because", f"a person says so; {result.why}")
         else:
             click.echo(f"not given up: {what}")
-            wrapped("found", f"its source now says: {each.found}")
-            wrapped("to do", STANDS[each.state == PENDING])
-    return 0 if all(each.state == reconciling.GIVEN_UP for each in made) else OPEN
+            wrapped("found", f"its source now says: {result.found}")
+            wrapped("to do", STANDS[result.state == PENDING])
+    return 0 if all(each.state == reconciling.GIVEN_UP for each in results) else OPEN
 
 
 def once(ledger: Ledger, folder: str, as_json: bool) -> int:
     """Runs one round and returns the exit code."""
     items = reconciling.list_unresolved(ledger)
     results = []
-    for each in reconciling.reconcile(ledger, folder, items):
-        results.append(each)
+    for result in reconciling.reconcile(ledger, folder, items):
+        results.append(result)
         if not as_json:
-            show(each, time.time())
+            show(result, time.time())
     now = time.time()
     if as_json:
         click.echo(json.dumps(plain(results, now), indent=2))
@@ -130,21 +130,21 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
     while True:
         begun = time.monotonic()
         items = reconciling.list_unresolved(ledger)
-        for each in reconciling.reconcile(
+        for result in reconciling.reconcile(
             ledger, folder, [item for item in items if due.get(item.name, 0.0) <= begun]
         ):
-            name = each.item.name
+            name = result.item.name
             looks[name] = looks.get(name, 0) + 1
             due[name] = begun + max(pause, reconciling.PAUSES[min(looks[name], len(reconciling.PAUSES) - 1)])
-            done[name] = each
-            mark = (each.state, each.found, each.item.overdue(time.time()))
+            done[name] = result
+            mark = (result.state, result.found, result.item.overdue(time.time()))
             if told.get(name) != mark and not as_json:
-                show(each, time.time())
+                show(result, time.time())
             told[name] = mark
         names = {item.name for item in items}
-        for name, each in done.items():
-            if each.open and name not in names:  # another process resolved it, or gave it up
-                done[name] = reconciling.report_unkept(ledger, each.item)
+        for name, result in done.items():
+            if result.open and name not in names:  # another process resolved it, or gave it up
+                done[name] = reconciling.report_unkept(ledger, result.item)
         now = time.time()
         if as_json:
             click.echo(json.dumps(plain(list(done.values()), now)))
@@ -159,10 +159,10 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
 
 def exit_code(results: list[Result], now: float) -> int:
     """The exit code for these results; `now` in seconds since the epoch."""
-    left = [each for each in results if each.open]
-    if any(each.item.overdue(now) for each in left):
+    left = [result for result in results if result.open]
+    if any(result.item.overdue(now) for result in left):
         return OVERDUE
-    if any(each.state in (REFUTED, DUPLICATE) for each in results):
+    if any(result.state in (REFUTED, DUPLICATE) for result in results):
         return 1
     return OPEN if left else 0
 
@@ -205,12 +205,12 @@ def word(state: str, room: int) -> str:
 
 def summary(results: list[Result], now: float) -> str:
     """The number of items by state; an overdue one is not counted as pending or unknown too."""
-    late = [each for each in results if each.open and each.item.overdue(now)]
-    rest = [each for each in results if each not in late]
+    late = [result for result in results if result.open and result.item.overdue(now)]
+    rest = [result for result in results if result not in late]
     names = [(VERIFIED, "done"), (REFUTED, "refuted"), (DUPLICATE, "done twice"), (PENDING, "pending")]
     parts = [f"{sum(each.state == state for each in rest)} {name}" for state, name in names
-             if any(each.state == state for each in rest)]  # fmt: skip
-    unknown = sum(each.open and each.state != PENDING for each in rest)
+             if any(result.state == state for result in rest)]  # fmt: skip
+    unknown = sum(result.open and result.state != PENDING for result in rest)
     parts += [f"{unknown} unknown"] if unknown else []
     parts += [f"{len(late)} overdue"] if late else []
     return f"checked {count(len(results), 'unresolved item')}: {', '.join(parts)}"
@@ -219,17 +219,17 @@ def summary(results: list[Result], now: float) -> str:
 def plain(results: list[Result], now: float) -> dict[str, Any]:
     """The results as JSON data with stable keys. Times are in seconds since the epoch."""
     return {
-        "at": now, "open": sum(each.open for each in results),
-        "overdue": sum(each.open and each.item.overdue(now) for each in results),
+        "at": now, "open": sum(result.open for result in results),
+        "overdue": sum(result.open and result.item.overdue(now) for result in results),
         "items": [
             {
-                "contract": each.item.contract, "tool": each.item.tool, "session": each.item.session,
-                "call": each.item.call, "match": each.item.operation.match if each.item.operation else None,
-                "was": each.item.state, "state": each.state, "found": each.found or None,
-                "why": each.why or None, "whole": list(each.whole),
-                "since": each.item.since, "review": each.item.deadline, "owner": each.item.owner or None,
-                "overdue": each.open and each.item.overdue(now),
+                "contract": result.item.contract, "tool": result.item.tool, "session": result.item.session,
+                "call": result.item.call, "match": result.item.operation.match if result.item.operation else None,
+                "was": result.item.state, "state": result.state, "found": result.found or None,
+                "why": result.why or None, "whole": list(result.whole),
+                "since": result.item.since, "review": result.item.deadline, "owner": result.item.owner or None,
+                "overdue": result.open and result.item.overdue(now),
             }
-            for each in results
+            for result in results
         ],
     }  # fmt: skip

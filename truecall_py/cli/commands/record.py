@@ -55,19 +55,19 @@ def record(
     old = append_contract.read_existing(target) if target else None
     project = os.path.dirname(os.path.abspath(target)) if target else project_of(call)
     recorder = Recorder(data, harness, project, window(payload, call, since, before), append_contract.list_ids(old))
-    found = recorder.recording(name)
-    for words in found.left_out:
+    recording = recorder.recording(name)
+    for words in recording.left_out:
         click.echo(f"left out: {harmless(words)}", err=True)
     if target is None:
-        click.echo(append_contract.render_file(found.lines), nl=False)
+        click.echo(append_contract.render_file(recording.lines), nl=False)
         return 0
     new = (
-        append_contract.render_file(found.lines).encode()
+        append_contract.render_file(recording.lines).encode()
         if old is None
-        else append_contract.append_contract(old, found.lines, target)
+        else append_contract.append_contract(old, recording.lines, target)
     )
     append_contract.write_file(target, old, new)
-    click.echo(f"{found.id}: added to {target}; review it, then run: truecall lint, truecall trust")
+    click.echo(f"{recording.id}: added to {target}; review it, then run: truecall lint, truecall trust")
     return 0
 
 

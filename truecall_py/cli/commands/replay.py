@@ -87,7 +87,7 @@ def found(names: Sequence[str]) -> list[str]:
     every: list[str] = []
     for name in names:
         if os.path.isdir(name):
-            below = [os.path.join(folder, each) for folder, _, files in os.walk(name) for each in files]
+            below = [os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files]
             every += sorted(each for each in below if each.endswith(".jsonl") and os.path.isfile(each))
         elif os.path.isfile(name):
             every.append(name)

@@ -34,10 +34,11 @@ def stats(since: str | None, as_json: bool, state: str | None) -> None:
         click.echo(EMPTY.format(state=folder))
         return
     names = queries.sessions(ledger, from_) if ledger else []
-    found = statistics.of([each for each in session_of(ledger, name) if each.at >= from_] for name in names if ledger)
+    sessions = (session_of(ledger, name) for name in names if ledger)
+    figures = statistics.of([call for call in session if call.at >= from_] for session in sessions)
     begun = view.read_operations(ledger, from_) if ledger else []
-    off = [each for each in queries.switches(ledger, from_) if each.data.get("on") is False] if ledger else []
-    plain = {**found.plain(), "operations": view.count_states(begun, time.time()), "switched_off": len(off)}
+    off = [switch for switch in queries.switches(ledger, from_) if switch.data.get("on") is False] if ledger else []
+    plain = {**figures.plain(), "operations": view.count_states(begun, time.time()), "switched_off": len(off)}
     if as_json:
         click.echo(json.dumps({"since": from_ or None, **plain}, indent=2))
     else:

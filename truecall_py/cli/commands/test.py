@@ -130,7 +130,7 @@ def chosen(subjects: Sequence[Subject], only: Sequence[str]) -> list[Subject]:
 def cannot(error: ContractError) -> str:
     """The problems of a file, each with its place and its fix."""
     return "\n".join(
-        f"{lint.where(error.path, each)}: {lint.named(each)}\n  -> {each.hint}" for each in error.problems
+        f"{lint.where(error.path, problem)}: {lint.named(problem)}\n  -> {problem.hint}" for problem in error.problems
     )
 
 

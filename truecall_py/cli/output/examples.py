@@ -123,11 +123,12 @@ def plain(result: Ran) -> dict[str, Any]:
         "expected": result.wanted, "got": result.state or None, "trouble": result.trouble or None,
         "checks": [
             {
-                "check": each.check, "verdict": each.state, "cause": each.cause or None,
-                "expected": quoted(shortened(each.expected), 2000), "found": quoted(shortened(each.found), 2000),
+                "check": outcome.check, "verdict": outcome.state, "cause": outcome.cause or None,
+                "expected": quoted(shortened(outcome.expected), 2000),
+                "found": quoted(shortened(outcome.found), 2000),
             }
             for verdict in result.verdicts
-            for each in verdict.outcomes
+            for outcome in verdict.outcomes
         ],
     }  # fmt: skip
 
@@ -145,13 +146,13 @@ def json_(subjects: Sequence[Subject], results: Results, require: bool) -> str:
 
 def junit(subjects: Sequence[Subject], results: Results, require: bool) -> str:
     """One test case per example; a contract without examples is skipped, or a failure with --require."""
-    found = []
+    cases = []
     for subject in subjects:
         rows = [(result.example.title, *kind(result)) for each, result in results if each is subject]
         bare = ("no examples", "failure" if require else "skipped", "the contract has no examples")
         for title, sort, words in rows or [bare]:
-            found.append(Case(subject.id, title, sort, words, {"file": subject.path}))
-    return suite("truecall test", found)
+            cases.append(Case(subject.id, title, sort, words, {"file": subject.path}))
+    return suite("truecall test", cases)
 
 
 def kind(result: Ran) -> tuple[str, str]:
@@ -160,12 +161,12 @@ def kind(result: Ran) -> tuple[str, str]:
         return "", ""
     if result.trouble:
         return "error", harmless(result.trouble)
-    found = [f"{each.check}: {quoted(shortened(each.found), 600)}" for each in outcomes(result)]
+    found = [f"{outcome.check}: {quoted(shortened(outcome.found), 600)}" for outcome in outcomes(result)]
     return "failure", "; ".join([f"expected {result.wanted}, got {result.state}", *found])
 
 
 def outcomes(result: Ran) -> list[Any]:
-    return [each for verdict in result.verdicts for each in verdict.outcomes]
+    return [outcome for verdict in result.verdicts for outcome in verdict.outcomes]
 
 
 FORMS: dict[str, Callable[[Sequence[Subject], Results, bool], str]] = {"text": text, "json": json_, "junit": junit}

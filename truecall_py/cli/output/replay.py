@@ -53,8 +53,8 @@ class Sums:
         one = {"calls": 1, "applied": int(bool(found)), **states}
         add(self.total, {**one, "unanswered": int(made.trouble != "" and made.call.event == "PreToolUse")})
         add(row(self.tools, made.call.tool, "calls"), one)
-        for each in found:
-            add(row(self.contracts, each.contract, "verdicts"), {"verdicts": 1, KEYS[each.state]: 1})
+        for replayed in found:
+            add(row(self.contracts, replayed.contract, "verdicts"), {"verdicts": 1, KEYS[replayed.state]: 1})
 
     def claim(self, claimed: Claimed) -> None:
         if claimed.state == SAYS_SO:
@@ -120,13 +120,14 @@ class Page:
         if not found and self.look.every:
             about = fitting(f"line {made.line}  {tool}", self.look.room - 14)
             yield from self.lines(f"  {'no contract':<11} {about}")
-        for each in found:
-            if self.look.brief and each.state in (THEN, VERIFIED):
+        for replayed in found:
+            if self.look.brief and replayed.state in (THEN, VERIFIED):
                 continue
-            outcome = "" if each.outcome in ("", "unknown") else f"  {name_outcome(each.outcome)}"
-            observed = "  (observe)" if each.mode == "observe" else ""
-            yield from self.lines(self.head(each.state, each.contract, made.line, f"{tool}{outcome}{observed}"))
-            yield from self.checks(each)
+            outcome = "" if replayed.outcome in ("", "unknown") else f"  {name_outcome(replayed.outcome)}"
+            observed = "  (observe)" if replayed.mode == "observe" else ""
+            what = f"{tool}{outcome}{observed}"
+            yield from self.lines(self.head(replayed.state, replayed.contract, made.line, what))
+            yield from self.checks(replayed)
 
     def checks(self, each: Replayed) -> Iterator[bytes]:
         for one in each.outcomes:
@@ -179,11 +180,12 @@ class Plain:
         call = made.call
         contracts = [
             {
-                "id": each.contract, "source": each.source, "mode": each.mode, "verdict": word(each.state),
-                "outcome": each.outcome or None, "subject": quoted(each.subject, 400),
-                "checks": [check(one) for one in each.outcomes],
+                "id": replayed.contract, "source": replayed.source, "mode": replayed.mode,
+                "verdict": word(replayed.state),
+                "outcome": replayed.outcome or None, "subject": quoted(replayed.subject, 400),
+                "checks": [check(one) for one in replayed.outcomes],
             }
-            for each in found
+            for replayed in found
         ]  # fmt: skip
         yield from self.one(
             "call", line=made.line, harness=call.harness, session=call.session, turn=call.turn, agent=call.agent,

@@ -133,12 +133,12 @@ def plain(result: Judged) -> dict[str, Any]:
             "mode": verdict.mode, "subject": verdict.subject, "seconds": round(verdict.seconds, 4),
             "checks": [
                 {
-                    "check": each.check, "verdict": each.state, "cause": each.cause or None,
-                    "expected": quoted(each.expected, 2000), "found": quoted(each.found, 2000),
-                    "candidates": list(each.candidates),
-                    "seconds": round(each.seconds, 4),
+                    "check": outcome.check, "verdict": outcome.state, "cause": outcome.cause or None,
+                    "expected": quoted(outcome.expected, 2000), "found": quoted(outcome.found, 2000),
+                    "candidates": list(outcome.candidates),
+                    "seconds": round(outcome.seconds, 4),
                 }
-                for each in verdict.outcomes
+                for outcome in verdict.outcomes
             ],
         }
         for verdict in judgement.verdicts
@@ -173,9 +173,9 @@ def cases(result: Judged) -> list[tuple[str, str, str, float]]:
     for verdict in judgement.verdicts:
         kind = {REFUTED: "failure", UNVERIFIED: "error"}.get(verdict.state, "")
         words = "\n".join(
-            f"{each.check}: expected {quoted(each.expected, 600)}; found {quoted(each.found, 600)}"
-            for each in verdict.outcomes
-            if each.state == verdict.state
+            f"{outcome.check}: expected {quoted(outcome.expected, 600)}; found {quoted(outcome.found, 600)}"
+            for outcome in verdict.outcomes
+            if outcome.state == verdict.state
         )
         name = f"{verdict.contract} [{harmless(verdict.subject)}]" if verdict.subject else verdict.contract
         found.append((name, kind, words if kind else "", verdict.seconds))

@@ -130,7 +130,7 @@ def refused(payload: dict[str, Any]) -> tuple[ToolCall, ...]:
     found = payload.get("tool_calls") if payload.get("hook_event_name") == "PostToolBatch" else None
     marks = ("session_id", "cwd", "agent_id", "prompt_id")
     shared: dict[str, Any] = {key: payload[key] for key in marks if key in payload}
-    every: list[ToolCall] = []
+    calls: list[ToolCall] = []
     for item in found if isinstance(found, list) else ():
         said = item.get("tool_response") if isinstance(item, dict) else None
         if not isinstance(said, str) or not said.startswith(REFUSED):
@@ -139,8 +139,8 @@ def refused(payload: dict[str, Any]) -> tuple[ToolCall, ...]:
                       "tool_input": item.get("tool_input"), "tool_use_id": item.get("tool_use_id"),
                       "error": said.removeprefix(REFUSED).removesuffix("</tool_use_error>")})  # fmt: skip
         if call is not None:
-            every.append(call)
-    return tuple(every)
+            calls.append(call)
+    return tuple(calls)
 
 
 hold = content.hold

@@ -74,7 +74,7 @@ class Reader:
             self.lines.damage(f"a line of the {kind} without a message")
             return
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        blocks = [each for each in blocks if isinstance(each, dict)]
+        blocks = [block for block in blocks if isinstance(block, dict)]
         agent = str(plain.get("agentId") or ("sidechain" if plain.get("isSidechain") is True else ""))
         if kind == "assistant":
             yield from self.spoke(plain, agent, blocks)
@@ -130,19 +130,19 @@ class Reader:
         about = {**asked.about, "cwd": plain.get("cwd")}
         try:
             if block.get("is_error") is True:
-                found = failed(about, words(content))
+                call = failed(about, words(content))
             else:
                 answer = content if own is ABSENT else own
-                found = harness.parse({**about, "hook_event_name": "PostToolUse", "tool_response": answer})
+                call = harness.parse({**about, "hook_event_name": "PostToolUse", "tool_response": answer})
         except PayloadError as error:
             self.lines.damage(error.what, asked.line)
             return
-        if found is None:
+        if call is None:
             return
-        start = asked.cwd if found.start_cwd is None else found.start_cwd
-        found = ToolCall(**{**found.__dict__, "start_cwd": start, "turn": str(asked.about["prompt_id"])})
-        said = text_of(found) or ""
-        yield Made(self.lines.number, found, REPLACED if said.startswith(self.heads) else "")
+        start = asked.cwd if call.start_cwd is None else call.start_cwd
+        call = ToolCall(**{**call.__dict__, "start_cwd": start, "turn": str(asked.about["prompt_id"])})
+        said = text_of(call) or ""
+        yield Made(self.lines.number, call, REPLACED if said.startswith(self.heads) else "")
 
     def unanswered(self, name: str) -> Iterator[Made]:
         asked = self.asked.pop(name)
@@ -163,7 +163,7 @@ class Reader:
         event = "SubagentStop" if agent else "Stop"
         stop = harness.stopping({**turn.about, "hook_event_name": event, "last_assistant_message": message})
         if stop is not None:
-            waits = any(each.about.get("agent_id", "") == agent for each in self.asked.values())
+            waits = any(asked.about.get("agent_id", "") == agent for asked in self.asked.values())
             yield Said(turn.line, stop, turn.whole and not waits)
 
     def end(self) -> Iterator[Made | Said]:

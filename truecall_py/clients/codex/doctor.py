@@ -41,7 +41,7 @@ def read_handlers(scope: str, path: str, text: str) -> list[Handler] | None:
     read."""
     if not path.endswith(".toml"):
         return None
-    found = []
+    handlers = []
     hooks = parse_toml(text).get("hooks", {})
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         for number, group in enumerate(groups if isinstance(groups, list) else ()):
@@ -52,9 +52,9 @@ def read_handlers(scope: str, path: str, text: str) -> list[Handler] | None:
                 if not isinstance(entry.get("timeout", 0), (int, float)):
                     raise SettingsError(f"a hook of {event} has a timeout that is no number")
                 command = entry["command"]
-                found.append(Handler(REGISTRATION, scope, path, path, event, command, command, "", group, entry,
+                handlers.append(Handler(REGISTRATION, scope, path, path, event, command, command, "", group, entry,
                                      (number, at)))  # fmt: skip
-    return found
+    return handlers
 
 
 def name_hooks_file(handler: Handler) -> str:

@@ -23,10 +23,10 @@ def find_switches(mine: list[Handler], project: str, given: Mapping[str, str]) -
     own = os.path.join(os.path.dirname(place(REGISTRATION, USER, project)), "config.toml")
     folders = [project, *list_folders_above(project)]
     rows = read_plain(own).get("projects")
-    known = [rows.get(each) for each in folders] if isinstance(rows, dict) else []
+    known = [rows.get(folder) for folder in folders] if isinstance(rows, dict) else []
     files = [own]
     if any(isinstance(each, dict) and each.get("trust_level") == "trusted" for each in known):
-        beside = [os.path.dirname(place(REGISTRATION, PROJECT, each)) for each in reversed(folders)]
+        beside = [os.path.dirname(place(REGISTRATION, PROJECT, folder)) for folder in reversed(folders)]
         files += [os.path.join(each, "config.toml") for each in beside]
     said: dict[str, tuple[Any, str]] = {}
     for path in files:

@@ -229,8 +229,8 @@ def remarks(text: str, path: str, project: bool, folder: str) -> list[str]:
         if key.startswith(f"{path}:") and value.get("enabled") is False:
             found.append(f"hooks.state of config.toml has enabled = false for {key}: Codex does not run it")
     listed = plain.get("projects", {})
-    levels = [listed.get(each, {}) for each in parents(folder)] if isinstance(listed, dict) else []
-    if project and not any(isinstance(each, dict) and each.get("trust_level") == "trusted" for each in levels):
+    levels = [listed.get(parent, {}) for parent in parents(folder)] if isinstance(listed, dict) else []
+    if project and not any(isinstance(level, dict) and level.get("trust_level") == "trusted" for level in levels):
         table = f'    [projects.{json.dumps(folder, ensure_ascii=False)}]\n    trust_level = "trusted"'
         found.append("Codex reads a project's hooks.json only where it trusts the project, and this one it does not:"
                      " start `codex` in this folder and confirm that you trust it, or add to the end of your "

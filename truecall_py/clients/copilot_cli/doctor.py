@@ -19,7 +19,8 @@ def list_further_files(path: str, scope: str, here: bool) -> list[str]:
 def find_faults(mine: list[Handler], found: Inventory, project: str) -> Iterator[Finding]:
     """It runs the hooks of a project's .claude/settings.json and .claude/settings.local.json, too."""
     beside = os.path.join(project, ".claude")
-    shared = [each for each in found.handlers if each.scope == PROJECT and os.path.dirname(each.path) == beside]
+    in_project = (handler for handler in found.handlers if handler.scope == PROJECT)
+    shared = [handler for handler in in_project if os.path.dirname(handler.path) == beside]
     if shared:
         file = os.path.basename(shared[0].path)
         what = f"Copilot CLI also runs the hooks of .claude/{file}, so each call is judged twice"

@@ -17,7 +17,7 @@ FILES = (".claude/settings.json", ".claude/settings.local.json", ".github/copilo
 
 def find_switches(mine: list[Handler], project: str, given: Mapping[str, str]) -> Iterator[Finding]:
     """The switch in the project's settings, and the one in each file of hooks, which counts for that file alone."""
-    files = [os.path.join(project, each) for each in FILES]
+    files = [os.path.join(project, file) for file in FILES]
     yield from find_switched_off(REGISTRATION, [(f"{REGISTRATION.client} in a folder that it trusts", files)])
     for path in dict.fromkeys(handler.path for handler in mine):
         if read_as_client(path, REGISTRATION).get("disableAllHooks") is True:

@@ -103,17 +103,17 @@ def find_call_decides(subject: Subject) -> Iterator[Problem]:
         if not site.templated:
             continue
         for path, text in walk.list_texts(site.value, site.path):
-            found = parse_parts(text)
-            if not found or text.strip() == "":
+            parts = parse_parts(text)
+            if not parts or text.strip() == "":
                 continue
             whole = len(template.parse(text)) == 1
-            root = found[0].path.partition(".")[0]
+            root = parts[0].path.partition(".")[0]
             if site.field.kind == "path" and whole and root in ("result", "text"):
                 yield subject.report("TC314", path, "the answer of the tool alone decides which file is checked")
-            elif site.field.kind == "argv" and path[-1] == 0 and any(part.path != "project" for part in found):
+            elif site.field.kind == "argv" and path[-1] == 0 and any(part.path != "project" for part in parts):
                 yield subject.report("TC314", path, "a value of the call decides which program is run",
                                    "name the program, and pass the value as an argument")  # fmt: skip
-            elif site.field.name == "env" and any(part.path != "project" for part in found):
+            elif site.field.name == "env" and any(part.path != "project" for part in parts):
                 yield subject.report("TC314", path, "a value of the call enters the environment of a program",
                                    "pass it as an argument: a variable such as PATH changes what runs")  # fmt: skip
 

@@ -38,19 +38,19 @@ class Account:
 
     def session(self, name: str, events: Sequence[Event]) -> None:
         """Adds one session: its calls that began at `since` or later."""
-        every = [each for each in calls.of(events) if each.at >= self.since]
-        events = [each for each in events if each.at >= self.since]
+        every = [call for call in calls.of(events) if call.at >= self.since]
+        events = [event for event in events if event.at >= self.since]
         followed = Sequels(every)
         self.figures.session(every, followed)
         self.waits.session(every, followed)
         self.operations += view.count_operations(events, self.now)
-        self.right += sum(followed.of(each).right is not None for each in every if each.was_corrected)
-        stops = [each for each in events if each.event == STOP and "held" in each.data]
+        self.right += sum(followed.of(call).right is not None for call in every if call.was_corrected)
+        stops = [event for event in events if event.event == STOP and "held" in event.data]
         self.stops += len(stops)
-        self.held += sum(bool(each.data.get("held")) for each in stops)
+        self.held += sum(bool(stop.data.get("held")) for stop in stops)
         if every:
-            self.first = min(self.first, *(each.at for each in every))
-            self.last = max(self.last, *(each.at for each in every))
+            self.first = min(self.first, *(call.at for call in every))
+            self.last = max(self.last, *(call.at for call in every))
             self.tell(name, events, every, followed)
 
     def tell(self, name: str, events: Sequence[Event], every: Sequence[Call], followed: Sequels) -> None:

@@ -17,10 +17,10 @@ def card(call: Call, sequel: Sequel, place: str) -> Markup:
         tag("h3", data(call.tool, 200), " reported success"),
     )  # fmt: skip
     rows: list[Markup] = []
-    for each in call.verdicts:
-        if each.get("outcome") == FALSE_SUCCESS:
-            rows += findings.evidence(each)
-            rows += fact("contract", join(data(each.get("contract", ""), 200), *source(each.get("source"))))
+    for verdict in call.verdicts:
+        if verdict.get("outcome") == FALSE_SUCCESS:
+            rows += findings.evidence(verdict)
+            rows += fact("contract", join(data(verdict.get("contract", ""), 200), *source(verdict.get("source"))))
     rows += fact("order", findings.correction(call) or "nothing")
     rows += fact("then", findings.followed(call, sequel))
     rows += fact("in the end", findings.ending(call, sequel))

@@ -97,9 +97,9 @@ def fact(name: object, value: object) -> list[Markup]:
 
 def verdicts(call: Call) -> Markup:
     """The current verdicts with their evidence."""
-    made = [verdict(each) for each in call.verdicts[:VERDICTS]]
-    left = len(call.verdicts) - len(made)
-    return join(*made, tag("p", f"and {left} more verdicts", class_="muted") if left else None)
+    parts = [verdict(each) for each in call.verdicts[:VERDICTS]]
+    left = len(call.verdicts) - len(parts)
+    return join(*parts, tag("p", f"and {left} more verdicts", class_="muted") if left else None)
 
 
 def verdict(each: dict[str, Any]) -> Markup:
@@ -168,18 +168,18 @@ def attempt(call: Call, every: Sequence[Call]) -> str | None:
 
 def followed(call: Call, sequel: Sequel) -> Markup:
     """The agent's next steps."""
-    made, at = [], over(call)
+    parts, at = [], over(call)
     for what, other in sequel.steps:
         took = f", {spoken(max(0.0, other.at - at))} later: "
-        made.append(tag("li", what, took, data(other.tool, 200), " ", mark(other)))
+        parts.append(tag("li", what, took, data(other.tool, 200), " ", mark(other)))
         at = over(other)
     if sequel.more:
-        made.append(tag("li", f"and {sequel.more} more steps"))
-    if not made and call.state == REFUSED:
+        parts.append(tag("li", f"and {sequel.more} more steps"))
+    if not parts and call.state == REFUSED:
         return text("not tried again in this session")
-    if not made:
+    if not parts:
         return text("no further attempt in this session")
-    return tag("ol", *made, class_="steps")
+    return tag("ol", *parts, class_="steps")
 
 
 def ending(call: Call, sequel: Sequel) -> Markup:

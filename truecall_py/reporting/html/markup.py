@@ -60,7 +60,7 @@ def flat(plain: str) -> str:
 def join(*parts: object, between: str = "") -> Markup:
     """Joins the parts: Markup as it is, anything else as text; None is left out."""
     return Markup(
-        text(between).join(each if isinstance(each, Markup) else text(each) for each in parts if each is not None)
+        text(between).join(part if isinstance(part, Markup) else text(part) for part in parts if part is not None)
     )
 
 
@@ -100,5 +100,5 @@ def table(caption: str, head: tuple[str, ...], rows: list[tuple[object, ...]], c
         tag("tr", tag("th", first, scope="row"), *(tag("td", each) for each in rest)) for first, *rest in rows
     ]  # fmt: skip
     top = tag("tr", *(tag("th", each, scope="col") for each in head))
-    made = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", *body), class_=class_)
-    return tag("div", made, class_="wide", tabindex="0", role="region", aria_label=caption)
+    markup = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", *body), class_=class_)
+    return tag("div", markup, class_="wide", tabindex="0", role="region", aria_label=caption)

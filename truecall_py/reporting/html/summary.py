@@ -28,7 +28,7 @@ def card(
     colour = f"{tones[bool(part)]} tone" if whole else "quiet"
     words = zip(("Counted", "Of all", "Left out"), counted, strict=True)
     how = tag(
-        "details", tag("summary", "How it is counted"), tag("dl", *(each for pair in words for each in fact(*pair)))
+        "details", tag("summary", "How it is counted"), tag("dl", *(part for pair in words for part in fact(*pair)))
     )
     return tag(
         "div", tag("h3", name), tag("p", value, class_=f"number {colour}"), drawn, tag("p", about, class_="muted"),

@@ -29,11 +29,11 @@ class Timeline:
     ) -> None:
         self.name, self.every, self.number = name, every, number
         self.shown = chosen(every, room)
-        self.places = {each.call: f"c{first + place}" for place, each in enumerate(self.shown)}
-        self.stops = [each for each in events if each.event == STOP and "held" in each.data]
+        self.places = {call.call: f"c{first + place}" for place, call in enumerate(self.shown)}
+        self.stops = [event for event in events if event.event == STOP and "held" in event.data]
 
     def markup(self, followed: Sequels) -> Markup:
-        began, ended = self.every[0].at, max(follow_ups.over(each) for each in self.every)
+        began, ended = self.every[0].at, max(follow_ups.over(call) for call in self.every)
         head = tag(
             "header", tag("h3", "Session ", data(self.name, 200)),
             tag("p", self.every[0].harness or "unknown client", f", {day(began)}, ",
@@ -41,20 +41,20 @@ class Timeline:
             tag("p", *self.sums()),
         )  # fmt: skip
         drawn = [
-            {"stands": findings.stands(each), "began": each.at, "ended": each.ended,
-             "says": f"{each.tool}: {findings.WORDS[findings.stands(each)]}, {local(each.at)}"}
-            for each in self.shown
+            {"stands": findings.stands(call), "began": call.at, "ended": call.ended,
+             "says": f"{call.tool}: {findings.WORDS[findings.stands(call)]}, {local(call.at)}"}
+            for call in self.shown
         ]  # fmt: skip
         start, end = (" ".join(local(at).split()[1:2]) for at in (began, ended))
         strip = plots.strip(drawn, began, ended, start, end, spoken(max(0.0, ended - began)), self.number)
-        rows = [(each.at, 0, self.call(each, followed)) for each in self.shown]
-        rows += [(each.at, 1, stop(each)) for each in self.stops[-STOPS:]]
-        told = tag("ol", *(row for _, _, row in sorted(rows, key=lambda row: row[:2])), class_="calls")
-        return tag("article", head, strip, told, self.left_out(), class_="session", id=f"s{self.number}")
+        rows = [(call.at, 0, self.call(call, followed)) for call in self.shown]
+        rows += [(event.at, 1, stop(event)) for event in self.stops[-STOPS:]]
+        markup = tag("ol", *(row for _, _, row in sorted(rows, key=lambda row: row[:2])), class_="calls")
+        return tag("article", head, strip, markup, self.left_out(), class_="session", id=f"s{self.number}")
 
     def sums(self) -> list[object]:
         """The number of calls by state, as badges."""
-        found = [findings.stands(each) for each in self.every]
+        found = [findings.stands(call) for call in self.every]
         parts: list[object] = []
         for name, word in findings.WORDS.items():
             if name in found:
@@ -66,7 +66,7 @@ class Timeline:
         left = len(self.every) - len(self.shown)
         if not left:
             return None
-        quiet = all(findings.stands(each) in QUIET for each in self.every if each.call not in self.places)
+        quiet = all(findings.stands(call) in QUIET for call in self.every if call.call not in self.places)
         which = "verified, or without a contract" if quiet else "older, or verified"
         command = f"truecall log --session {shlex.quote(self.name)} --limit {len(self.every)}"
         return tag("p", f"Not shown here: {count(left, 'call')} ({which}). To list them: ", tag("code", command),
@@ -88,8 +88,8 @@ class Timeline:
         if number := findings.attempt(each, self.every):
             facts += fact("attempt", number)
         facts += findings.refused(each)
-        if each.corrected and (told := findings.correction(each)):
-            facts += fact("order", told)
+        if each.corrected and (markup := findings.correction(each)):
+            facts += fact("order", markup)
         if each.corrected or each.state == REFUSED or follow_ups.opened(each):
             sequel = followed.of(each)
             facts += fact("then", findings.followed(each, sequel)) + fact("in the end", findings.ending(each, sequel))
@@ -112,12 +112,12 @@ def chosen(every: Sequence[Call], room: int) -> list[Call]:
     """At most `room` calls, in order: problems first, the newest of them."""
     if len(every) <= room:
         return list(every)
-    loud = [each for each in every if findings.stands(each) not in QUIET]
-    quiet = [each for each in every if findings.stands(each) in QUIET]
+    loud = [call for call in every if findings.stands(call) not in QUIET]
+    quiet = [call for call in every if findings.stands(call) in QUIET]
     kept = loud[-room:] if room else []
     kept += quiet[len(quiet) - (room - len(kept)) :]
-    names = {each.call for each in kept}
-    return [each for each in every if each.call in names]
+    names = {call.call for call in kept}
+    return [call for call in every if call.call in names]
 
 
 def stop(event: Event) -> Markup:
@@ -128,11 +128,11 @@ def stop(event: Event) -> Markup:
     if isinstance(opened, list) and opened:
         said.append(f"{count(len(opened), 'verdict')} unresolved")
     line = tag("div", findings.clock(event.at), tag("span", ": ".join(said)), class_="line")
-    made = [
+    parts = [
         join("; " if number else None, data(each[0], 200), f" {findings.WORDS.get(str(each[1]), 'unknown')}")
         for number, each in enumerate(claims[:STOPS] if isinstance(claims, list) else [])
         if isinstance(each, list) and len(each) == 2
     ]  # fmt: skip
     return tag(
-        "li", line, tag("p", "Judged at the stop: ", *made) if made else None, class_="refused" if held else None
+        "li", line, tag("p", "Judged at the stop: ", *parts) if parts else None, class_="refused" if held else None
     )
