@@ -57,10 +57,10 @@ def append_contract(data: bytes, lines: Sequence[str], path: str) -> bytes:
     ending = "\r\n" if "\r\n" in text else "\n"
     old = text.split(ending)
     new = insert_lines(old, list(lines), parse(data))
-    made = ending.join(new).encode("utf-8") if new is not None else b""
-    if new is None or not adds_one(data, made):
+    contents = ending.join(new).encode("utf-8") if new is not None else b""
+    if new is None or not adds_one(data, contents):
         raise UsageError("there is no place in this file at which a contract can be added safely", path, ADD_BY_HAND)
-    return made
+    return contents
 
 
 def insert_lines(old: list[str], lines: list[str], document: Document) -> list[str] | None:

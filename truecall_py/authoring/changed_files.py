@@ -73,7 +73,7 @@ def replace_values(path: str, known: list[tuple[str, str]]) -> str:
         if not value or "\n" in value or len(value) > 255 or (value.isdigit() and len(value) < 2):
             continue
         parts = ([(done, text)] if done else split_at_value(text, value, template) for done, text in pieces)
-        pieces = [each for part in parts for each in part]
+        pieces = [piece for part in parts for piece in part]
     return "".join(text for _, text in pieces)
 
 
@@ -178,17 +178,17 @@ def walk_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     pending = [("", 0)]
     while pending:
         inside, depth = pending.pop()
-        for each in scan_folder(os.path.join(folder, inside)):
+        for entry in scan_folder(os.path.join(folder, inside)):
             count += 1
             if count > MAX_FILES or time.monotonic() > ends:
                 return
-            name = os.path.join(inside, each.name)
+            name = os.path.join(inside, entry.name)
             try:
-                if each.is_dir(follow_symlinks=False):
-                    if each.name not in SKIPPED and depth < MAX_DEPTH:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in SKIPPED and depth < MAX_DEPTH:
                         pending.append((name, depth + 1))
-                elif each.is_file(follow_symlinks=False):
-                    yield name, each.stat(follow_symlinks=False)
+                elif entry.is_file(follow_symlinks=False):
+                    yield name, entry.stat(follow_symlinks=False)
             except OSError:
                 continue
 
@@ -196,7 +196,7 @@ def walk_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 def scan_folder(folder: str) -> Iterator[os.DirEntry[str]]:
     """What stands in a folder, as far as it can be read."""
     try:
-        with os.scandir(folder) as found:
-            yield from found
+        with os.scandir(folder) as entries:
+            yield from entries
     except OSError:
         return

@@ -121,9 +121,9 @@ def convert_contract(entry: Entry, given: Any, taken: set[str]) -> None:
     entry.plain["tool"] = tool
     checks = given.get("post")
     found = []
-    for number, each in enumerate(checks if isinstance(checks, list) else [checks], 1):
+    for number, check in enumerate(checks if isinstance(checks, list) else [checks], 1):
         try:
-            found.append(convert_check(entry, each))
+            found.append(convert_check(entry, check))
         except Refused as why:
             entry.say(f"check {number} left out: {why}", True)
     if not found:
@@ -164,8 +164,8 @@ def make_unique(given: Any, taken: set[str]) -> str:
 
 def convert_timeout(entry: Entry, given: list[Any]) -> None:
     """The longest of the time-outs, as one look's."""
-    real = [each for each in given if each is not None]
-    good = [each for each in real if isinstance(each, int) and not isinstance(each, bool) and each > 0]
+    real = [value for value in given if value is not None]
+    good = [value for value in real if isinstance(value, int) and not isinstance(value, bool) and value > 0]
     if len(good) < len(real):
         entry.say("a timeoutMs that is no number of milliseconds is left out")
     if not good:

@@ -221,5 +221,5 @@ def compiled(subject: Subject, world: SmallWorld) -> Source:
                 check.params[field.name] = AUTHORITY.sub(own, check.params[field.name], count=1)
     text = yaml_writer.write_flow({"version": 1, "mode": subject.mode, "contracts": [entry]})
     path = os.path.join(world.folder, FILE_NAME)
-    made = pin.compile_file(path, text.encode())
-    return enforced(Pin(made.pin, path), path, world.folder, TRUSTED)
+    compiled = pin.compile_file(path, text.encode())
+    return enforced(Pin(compiled.pin, path), path, world.folder, TRUSTED)

@@ -171,8 +171,8 @@ class Recorder:
                 words = f"{relative} changed, and its name is {spelt} in a spelling that no template can say"
                 self.left_out.append(words)
                 continue
-            told = path != relative
-            (candidates if told else others).append(self.of_change(change.action, full, path, told))
+            moved = path != relative
+            (candidates if moved else others).append(self.of_change(change.action, full, path, moved))
         yield from candidates or others[:3]
 
     def of_change(self, action: str, full: str, path: str, told: bool) -> Candidate:

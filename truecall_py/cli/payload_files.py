@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 def found(names: Iterable[str]) -> list[str]:
     """The payloads to read: files and `-` as named, and all *.json files below a folder. Raises UsageError."""
-    every: list[str] = []
+    paths: list[str] = []
     for name in names:
         if name == "-" or os.path.isfile(name):
-            every.append(name)
+            paths.append(name)
         elif os.path.isdir(name):
             below = [os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files]
-            every += sorted(each for each in below if each.endswith(".json"))
+            paths += sorted(path for path in below if path.endswith(".json"))
         else:
             raise UsageError("there is no such payload", name, "give a file, a folder of *.json files, or -")
-    if not every:
+    if not paths:
         raise UsageError("there is no payload in", ", ".join(names), "give a folder that has *.json files")
-    return every
+    return paths
 
 
 def read(name: str, what: str = "payload") -> bytes:

@@ -43,18 +43,18 @@ def sections(patch: str) -> Iterator[tuple[str, str, list[str]]]:
 def files(patch: str, folder: str | None) -> tuple[File, ...]:
     """Every file that the patch changes, its path made absolute against `folder`. A move gives two: the
     old path as `move`, the new one as `update`."""
-    found = []
+    files = []
     for header, path, body in sections(patch):
         target = os.path.join(folder, path) if folder else path
         if header == ADD:
             lines = [line[1:] for line in body if line.startswith("+")]
-            found.append(File(target, "add", "".join(f"{line}\n" for line in lines)))
+            files.append(File(target, "add", "".join(f"{line}\n" for line in lines)))
         elif header == DELETE:
-            found.append(File(target, "delete"))
+            files.append(File(target, "delete"))
         else:
             moved = next((line[len(MOVE) :].strip() for line in body if line.startswith(MOVE)), "")
             if moved:
-                found.append(File(target, "move"))
+                files.append(File(target, "move"))
                 target = os.path.join(folder, moved) if folder else moved
-            found.append(File(target, "update"))
-    return tuple({file.path: file for file in found}.values())  # of one file, the last section has the say
+            files.append(File(target, "update"))
+    return tuple({file.path: file for file in files}.values())  # of one file, the last section has the say

@@ -42,14 +42,14 @@ class Fate:
 def fates(harness: str, path: str | None, calls: Iterable[str], world: World) -> dict[str, Fate]:
     """The fate of each call that the transcript at `path`, of this client, tells of."""
     wanted = {name: name.encode("utf-8", "replace") for name in calls if name}
-    found: dict[str, Fate] = {}
+    fates: dict[str, Fate] = {}
     reader = find_part(harness, "call_outcomes")
     if reader is None or not path or not wanted:
-        return found
+        return fates
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
-        return found
+        return fates
     sure: set[str] = set()
     try:
         for line in read_backwards(descriptor, world):
@@ -58,15 +58,15 @@ def fates(harness: str, path: str | None, calls: Iterable[str], world: World) ->
             if not any(word in line for name, word in wanted.items() if name not in sure):
                 continue
             for name, fate, final in told(reader, line):
-                if name in wanted and name not in sure and (final or name not in found):
-                    found[name] = fate
+                if name in wanted and name not in sure and (final or name not in fates):
+                    fates[name] = fate
                     if final:
                         sure.add(name)
     except (OSError, Unverified):
-        return found
+        return fates
     finally:
         os.close(descriptor)
-    return found
+    return fates
 
 
 def readable(path: str | None) -> bool:
@@ -133,14 +133,14 @@ def notified(harness: str, path: str | None, since: int, world: World) -> tuple[
     """The fate of each call whose work went on in the background and has ended, by the notifications in the
     transcript at `path`, of this client, after its first `since` bytes (0: in the last RECENT); and how far it was
     read. The answer to the call itself, which comes when that work begins, is no such word."""
-    found: dict[str, Fate] = {}
+    fates: dict[str, Fate] = {}
     read_notice = getattr(find_part(harness, "call_outcomes"), "read_notice", None)
     if read_notice is None:
-        return found, since
+        return fates, since
     try:
         descriptor = os.open(path or "", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
-        return found, since
+        return fates, since
     try:
         size = os.fstat(descriptor).st_size
         begin = since if 0 < since <= size else max(0, size - RECENT)
@@ -152,11 +152,11 @@ def notified(harness: str, path: str | None, since: int, world: World) -> tuple[
             upto += len(rest) + len(piece) - len(left)
             rest = left
             for line in lines:
-                found |= read_notice(line)
+                fates |= read_notice(line)
             world.remaining()
-        return found, upto
+        return fates, upto
     except (OSError, Unverified):
-        return found, since
+        return fates, since
     finally:
         os.close(descriptor)
 
@@ -169,5 +169,5 @@ def number(value: Any) -> int | None:
 def words(value: Any) -> str:
     """The text of an answer, or of its blocks, as far as it is kept."""
     if isinstance(value, list):
-        value = "\n".join(str(each.get("text", "")) for each in value if isinstance(each, dict))
+        value = "\n".join(str(block.get("text", "")) for block in value if isinstance(block, dict))
     return value[:LONGEST] if isinstance(value, str) else ""

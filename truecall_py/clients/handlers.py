@@ -77,11 +77,11 @@ class Handler:
     def words(self) -> list[str]:
         """[launcher, harness, event, ...]; empty where a shell would not read it so either."""
         try:
-            every = shlex.split(self.command)
+            argv = shlex.split(self.command)
         except ValueError:
             return []
-        starts = [at for at, word in enumerate(every) if word.endswith("/run.sh") and not word.startswith(VARIABLE)]
-        return every[starts[0] :] if starts else []
+        starts = [at for at, word in enumerate(argv) if word.endswith("/run.sh") and not word.startswith(VARIABLE)]
+        return argv[starts[0] :] if starts else []
 
     @property
     def python(self) -> str:

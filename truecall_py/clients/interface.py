@@ -79,9 +79,9 @@ def find_faults(name: str) -> Iterator[str]:
             yield f"{file}: it cannot be loaded: {error}"
             continue
         module = modules[part.module]
-        found = getattr(module, part.name, None)
-        if not isinstance(found, part.kind) and (needed or module is not None):
-            fault = "is missing" if found is None else f"is no {part.kind.__name__}"
+        value = getattr(module, part.name, None)
+        if not isinstance(value, part.kind) and (needed or module is not None):
+            fault = "is missing" if value is None else f"is no {part.kind.__name__}"
             yield f"{file}: {part.name} {fault} ({part.what})"
     hook, registration = modules["hook"], getattr(modules["registration"], "REGISTRATION", None)
     if hook is not None:

@@ -153,8 +153,8 @@ def refuse(doc: Document, about: Registration) -> None:
 
 def cautions(doc: Document, about: Registration) -> list[str]:
     """What one version alone does not take, and `install` lets be."""
-    found = [fault for fault in faults(doc, about) if not fault.refused and not fault.ours]
-    return [f"{place(doc.text, fault.offset)}: {fault.what}" for fault in found]
+    of_person = [fault for fault in faults(doc, about) if not fault.refused and not fault.ours]
+    return [f"{place(doc.text, fault.offset)}: {fault.what}" for fault in of_person]
 
 
 def in_event(rules: SettingsRules, about: Registration, event: str, node: Node) -> Iterator[Fault]:
@@ -166,12 +166,12 @@ def in_event(rules: SettingsRules, about: Registration, event: str, node: Node) 
 
     for what, offset, rule in broken(node, rules.event, f"hooks.{event}"):
         yield fault(what, offset, rule.only)
-    for group in (each.node for each in node.members) if node.kind == "array" else ():
+    for group in (entry.node for entry in node.members) if node.kind == "array" else ():
         inside = member(group, "hooks")
-        listed = [each.node for each in inside.members] if inside is not None and inside.kind == "array" else []
+        listed = [entry.node for entry in inside.members] if inside is not None and inside.kind == "array" else []
         if rules.idle and not listed:
             continue
-        mine = [bool(words(text(each, about.command))) for each in listed]
+        mine = [bool(words(text(entry, about.command))) for entry in listed]
         whole = bool(mine) and all(mine)  # then `install` writes the group anew
         name = f"this entry of {event}"
         if rules.strict and group.kind == "scalar":
@@ -231,7 +231,7 @@ def strictly(rules: SettingsRules, group: Node) -> Iterator[tuple[str, int]]:
 
 def unnamed(node: Node) -> list[tuple[str, int]]:
     """The keys of an object that UTF-8 cannot hold."""
-    return [("a key is half a letter (a lone surrogate)", each.at) for each in node.members if halved(each.key)]
+    return [("a key is half a letter (a lone surrogate)", entry.at) for entry in node.members if halved(entry.key)]
 
 
 def unreadable(node: Node, level: int) -> Iterator[tuple[str, int]]:
@@ -244,8 +244,8 @@ def unreadable(node: Node, level: int) -> Iterator[tuple[str, int]]:
         yield f"this is nested deeper than {DEEPEST} levels", node.start
     else:
         yield from unnamed(node)
-        for each in node.members:
-            yield from unreadable(each.node, level + 1)
+        for entry in node.members:
+            yield from unreadable(entry.node, level + 1)
 
 
 def halved(value: Any) -> bool:
@@ -254,10 +254,10 @@ def halved(value: Any) -> bool:
 
 def member(node: Node, key: str) -> Node | None:
     """The value of a key, the last where it is there twice, as the clients have it."""
-    return next((each.node for each in reversed(node.members) if node.kind == "object" and each.key == key), None)
+    return next((entry.node for entry in reversed(node.members) if node.kind == "object" and entry.key == key), None)
 
 
 def text(node: Node, key: str) -> str:
     """The text below a key, "" for anything else."""
-    found = member(node, key)
-    return found.value if found is not None and isinstance(found.value, str) else ""
+    value = member(node, key)
+    return value.value if value is not None and isinstance(value.value, str) else ""

@@ -66,5 +66,5 @@ class Lines:
 def words(content: Any) -> str:
     """The text that the model read as an answer."""
     if isinstance(content, list):
-        return "\n".join(str(each.get("text", "")) for each in content if isinstance(each, dict))
+        return "\n".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
     return content if isinstance(content, str) else ""

@@ -171,8 +171,8 @@ def launcher() -> str:
                 cases.append(STOPPED_ONCE.format(patterns=f"{name}:{event}", block=block, notice=notice))
             elif form == "guard":
                 refusal = clients.load_hook(name).refuse(event, failures.DIED_BEFORE, ()).stdout
-                told = static_answer("context", event)
-                cases.append(BEFORE.format(patterns=f"{name}:{event}", refusal=refusal, answer=told, guards=GUARDS,
+                answer = static_answer("context", event)
+                cases.append(BEFORE.format(patterns=f"{name}:{event}", refusal=refusal, answer=answer, guards=GUARDS,
                                            off=pause.FILE))  # fmt: skip
             elif form != "exit 2":
                 cases.append(PLAIN.format(patterns=f"{name}:{event}", answer=static_answer(form, event)))
@@ -230,17 +230,17 @@ def marketplace() -> str:
 
 def files() -> dict[str, str]:
     """Every generated file: path below the repository -> text."""
-    made = {"hooks/run.sh": launcher(), "docs/reference/lint-codes.md": codes.build_page()}
+    files = {"hooks/run.sh": launcher(), "docs/reference/lint-codes.md": codes.build_page()}
     for name in clients.NAMES:
         about = clients.load_registration(name)
-        made[about.example] = fragment(name)
+        files[about.example] = fragment(name)
         if about.plugin is not None:
-            made[about.plugin.hooks] = plugin_hooks(name)
-            made[about.plugin.manifest] = plugin(about.plugin)
+            files[about.plugin.hooks] = plugin_hooks(name)
+            files[about.plugin.manifest] = plugin(about.plugin)
             if about.plugin.marketplace:
-                made[about.plugin.marketplace] = marketplace()
-    made |= docs.files()
-    return made
+                files[about.plugin.marketplace] = marketplace()
+    files |= docs.files()
+    return files
 
 
 def main() -> int:

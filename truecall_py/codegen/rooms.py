@@ -23,13 +23,13 @@ def purpose(room: str) -> str:
 
 def imported(room: str) -> set[str]:
     """The rooms that a room imports from, lazily or not; imports for the type checker do not count."""
-    found = set()
+    edges = set()
     for folder, _, files in os.walk(os.path.join(PACKAGE, room)):
         for name in files:
             if name.endswith(".py"):
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    found |= set(targets(ast.parse(file.read())))
-    return (found & set(names())) - {room}
+                    edges |= set(targets(ast.parse(file.read())))
+    return (edges & set(names())) - {room}
 
 
 def targets(node: ast.AST) -> Iterator[str]:

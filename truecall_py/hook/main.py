@@ -97,17 +97,17 @@ def asked(
             within += source.named(inner) if inner is not call else []
         except TrustError:
             continue  # told after the call
-    every = [*contracts, *within]
-    recorder, more = remembered(sources, every, call, state)
+    all_contracts = [*contracts, *within]
+    recorder, more = remembered(sources, all_contracts, call, state)
     notices += more
-    if any(source.guards(each) for source in sources for each in (call, inner)):
+    if any(source.guards(judged_call) for source in sources for judged_call in (call, inner)):
         from truecall_py.guards.barrier import barrier
 
         bar, notices = barrier(harness, sources, (call, inner), state, ends, session, recorder, notices)
         if bar is not None:
             return bar
-    unseen = bool(every) and getattr(harness, "ENDS_UNTOLD", False)
-    rest = None if recorder is None else recorder.record_request(every, unseen)
+    unseen = bool(all_contracts) and getattr(harness, "ENDS_UNTOLD", False)
+    rest = None if recorder is None else recorder.record_request(all_contracts, unseen)
     why = ""
     if rest is not None:
         from truecall_py.messages.corrections import render_cooldown
@@ -116,8 +116,8 @@ def asked(
     elif call.session and any("receipt" in contract.plain for contract in contracts):
         from truecall_py.operations.duplicate_guard import explain_refusal
 
-        named = call if recorder is None else recorder.call
-        why = explain_refusal(recorder, contracts, named, ends, session, options.transcript)
+        known_call = call if recorder is None else recorder.call
+        why = explain_refusal(recorder, contracts, known_call, ends, session, options.transcript)
     notices += () if recorder is None else recorder.take_complaint()
     if why:
         refusal: Reply = harness.refuse(event, why, notices)
@@ -279,12 +279,12 @@ def reply_to(options: Options, ends: float) -> Reply:
         if announced is not None:
             options.announced = announced
             return asked(harness, event, announced, options, ends, notices)
-        every = calls(harness, payload)
-        if not every:
+        parsed_calls = calls(harness, payload)
+        if not parsed_calls:
             over = noted(harness, event, payload, options)
             notices += () if over is None else (over.text,)
             return answer(harness, event, None, over, notices)
-        return judged(harness, event, every, options, ends, notices)
+        return judged(harness, event, parsed_calls, options, ends, notices)
     except TruecallError as error:
         where = f"{error.where}: " if error.where else ""
         return loud(options, f"{where}{error.what}", error.do, harness)

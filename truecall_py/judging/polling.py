@@ -46,10 +46,10 @@ def poll(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...
     outcomes = run_checks(contract, call, facts)
     if find_reported(call, world) == FAILURE and "receipt" not in contract.plain:
         return outcomes
-    every = contract.seconds("every") or 0.25
+    interval = contract.seconds("every") or 0.25
     patience = world.now() + (contract.seconds("within") or 0.0)
     while may_change(outcomes) and world.now() < patience and not is_over(world):
-        world.sleep(min(every, patience - world.now()))
+        world.sleep(min(interval, patience - world.now()))
         outcomes = run_checks(contract, call, facts)
     if worst_state(outcomes) == REFUTED and world.now() < patience and is_over(world):
         why = "the time for all checks together was over before it had to hold; the last look found {}"
@@ -64,7 +64,7 @@ def poll(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...
         if is_over(world):
             why = f"the time was over before it had held for {settle:g} s"
             return (*outcomes, Outcome("stable_for", UNVERIFIED, f"holds for {settle:g} s", why, "contract"))
-        world.sleep(min(every, until - world.now()))
+        world.sleep(min(interval, until - world.now()))
         outcomes = run_checks(contract, call, facts)
     return confirm_agreement(contract, call, facts, outcomes)
 

@@ -82,12 +82,12 @@ class Try:
 
 def list_tries(events: Sequence[Event]) -> list[Try]:
     """The calls of a session that ended or were refused, in the order of their ends."""
-    asked = {event.call: event.id for event in events if event.event == REQUESTED}
+    requested = {event.call: event.id for event in events if event.event == REQUESTED}
     later = {event.call: event for event in reversed(events) if event.event in (JUDGED, SETTLED)}  # the first counts
     settled = {event.call for event in events if event.event == SETTLED}
     met = {event.call for event in events if event.event == REQUESTED and event.data.get("met")}
     return [
-        Try(asked.get(event.call, event.id), event.id, event.turn, event.agent, event,
+        Try(requested.get(event.call, event.id), event.id, event.turn, event.agent, event,
             update_rows(event, later.get(event.call)),
             event.state == VERIFIED or event.call in settled or (event.call in met and is_only_guarded(event)))
         for event in events if event.event in (ENDED, REFUSED)
@@ -127,13 +127,13 @@ def find_trial(history: SessionHistory, call: ToolCall, verdict: Verdict, said: 
     """Where a refuted call stands. Raises LedgerError."""
     events = history.list_before(call)
     past, mine = list_tries(events), history.identity(call)
-    asked = next(
+    request = next(
         (event.id for event in events if event.event == REQUESTED and event.call == call.call_id), NOT_YET_WRITTEN
     )
     batches = [event.id for event in events if event.event == BATCH]
     kind = retry_budgets.classify_failure(verdict, said, text)
     series = group_attempts(
-        [*select_same(past, mine), Try(asked, NOT_YET_WRITTEN, name_turn(call), call.agent)], batches
+        [*select_same(past, mine), Try(request, NOT_YET_WRITTEN, name_turn(call), call.agent)], batches
     )
     counted, edited = count_attempts(series, past, kind, verdict)
     attempt = len(counted) + 1

@@ -26,7 +26,7 @@ def find_cooldowns(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[s
     if not after or not ticks:
         return cooldowns
     lies: dict[str, int] = {}
-    asked = {event.call: place for place, event in enumerate(events) if event.event == REQUESTED}
+    requested = {event.call: place for place, event in enumerate(events) if event.event == REQUESTED}
     last: dict[tuple[str, str], int] = {}  # where a call with these arguments lied last
     for index, rows in iterate_judgements(events):
         call = events[index]
@@ -41,7 +41,7 @@ def find_cooldowns(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[s
             if row.get("outcome") != FALSE_SUCCESS or route in counted:
                 continue
             counted.add(route)
-            twin = last.get((route, call.identity), -1) > asked.get(call.call, index)  # they ran side by side
+            twin = last.get((route, call.identity), -1) > requested.get(call.call, index)  # they ran side by side
             last[route, call.identity] = index
             if twin and call.identity:
                 continue

@@ -92,9 +92,9 @@ def choose_by_attempt(verdict: Verdict, trial: Trial | None) -> str:
 def choose_delivery(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None) -> Delivery:
     receipt = next((outcome.receipt for outcome in verdict.outcomes if outcome.receipt is not None), None)
     lost = said == FAILURE or call.event == BROKEN_OFF
-    told = None if receipt is None else choose_by_receipt(verdict, receipt["state"], lost)
-    if told is not None:
-        return told
+    by_receipt = None if receipt is None else choose_by_receipt(verdict, receipt["state"], lost)
+    if by_receipt is not None:
+        return by_receipt
     if said == FAILURE:
         return choose_after_failure(verdict, call, trial)
     if verdict.state == VERIFIED:

@@ -73,8 +73,8 @@ class Claims:
     def made(self, made: Made) -> None:
         """A call counts for its agent, and for the main one, on whose behalf all others work."""
         call = made.call
-        told = claims.match_calls(self.sources, call, time.monotonic() + DEADLINE) if self.contracts else {}
-        event = Event(call.session, call.call_id, ENDED, 0.0, data={"stop": told})
+        matched = claims.match_calls(self.sources, call, time.monotonic() + DEADLINE) if self.contracts else {}
+        event = Event(call.session, call.call_id, ENDED, 0.0, data={"stop": matched})
         for agent in dict.fromkeys((call.agent, "")):
             turn = self.turns.get(agent)
             if turn is None or (call.agent == agent and call.turn and turn.number != call.turn):
@@ -97,10 +97,10 @@ class Claims:
             yield from self.by_pattern(said, turn, lost)
             return
         for contract in self.contracts:
-            found = self.by_contract(contract, said, turn, lost)
-            if found is not None and found[0] != VERIFIED:
+            verdict_rows = self.by_contract(contract, said, turn, lost)
+            if verdict_rows is not None and verdict_rows[0] != VERIFIED:
                 words = find_quote(contract.plain["claims"], stop.message or "")
-                yield Claimed(said.line, contract.id, contract.source, *found, words)
+                yield Claimed(said.line, contract.id, contract.source, *verdict_rows, words)
 
     def by_contract(self, contract: Contract, said: Said, turn: Turn, lost: str) -> tuple[str, str] | None:
         """(state, what was found) of a claim; None where the message does not make it."""
@@ -130,8 +130,8 @@ class Claims:
 
 def keep_event(events: list[Event], event: Event) -> None:
     """Keeps an event that tells something new of what contracts ask for."""
-    told = event.data["stop"]
-    if told and not any(each.data["stop"] == told for each in events):
+    stop_id = event.data["stop"]
+    if stop_id and not any(each.data["stop"] == stop_id for each in events):
         events.append(event)
 
 

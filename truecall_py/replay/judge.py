@@ -220,7 +220,7 @@ def build_verdict(
     guard: bool = False,
 ) -> Replayed:  # fmt: skip
     """One contract's word on a call: the worst that its checks say; of a `guard`, whether it would have been made."""
-    state = min((each.state for each in found), key=STATES.index, default=UNVERIFIED)
+    state = min((outcome.state for outcome in found), key=STATES.index, default=UNVERIFIED)
     subject = ""
     if application and application.file:
         subject = application.file.path

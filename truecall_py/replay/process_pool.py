@@ -49,8 +49,8 @@ def run_worker(conn: Connection, work: Work, foreign: Sequence[Connection]) -> N
     that it inherited: with them open, the others would never learn that their parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when it is over
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
-    for each in foreign:
-        each.close()
+    for connection in foreign:
+        connection.close()
     gc.freeze()  # what was there before the fork stays, and need not be looked through again
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while (item := conn.recv()) is not None:
@@ -72,10 +72,10 @@ def describe_crash(error: Exception) -> str:
 
 def send_output(conn: Connection, item: str, work: Work) -> None:
     """Sends what the work makes of an item: bytes as pieces, the one other thing at its end."""
-    held, size, told = [], 0, None
+    held, size, message = [], 0, None
     for each in work(item):
         if not isinstance(each, bytes):
-            told = each
+            message = each
             continue
         held.append(each)
         size += len(each)
@@ -84,7 +84,7 @@ def send_output(conn: Connection, item: str, work: Work) -> None:
             held, size = [], 0
     if held:
         conn.send(Piece(item, b"".join(held)))
-    conn.send(Done(item, told))
+    conn.send(Done(item, message))
 
 
 class Worker:

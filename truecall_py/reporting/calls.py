@@ -81,12 +81,13 @@ class Call:
             return self.data["form"] in TOLD
         if any(event.event == REFUSED for event in self.events):
             return True
-        return self.reported != FAILURE and any(each.get("state") in (REFUTED, UNVERIFIED) for each in self.enforced)
+        missing = any(verdict.get("state") in (REFUTED, UNVERIFIED) for verdict in self.enforced)
+        return self.reported != FAILURE and missing
 
     @property
     def corrected(self) -> bool:
         """Whether the agent got a correction that still counts."""
-        return self.told and any(each.get("state") in (REFUTED, UNVERIFIED) for each in self.enforced)
+        return self.told and any(verdict.get("state") in (REFUTED, UNVERIFIED) for verdict in self.enforced)
 
     @property
     def wrong(self) -> tuple[dict[str, Any], ...]:
@@ -118,7 +119,7 @@ def of(events: Iterable[Event]) -> list[Call]:
         if group is not None:
             group.append(each)
             group.sort(key=lambda one: one.id)
-    return [one(group) for group in groups.values() if any(each.event in KINDS for each in group)]
+    return [one(group) for group in groups.values() if any(event.event in KINDS for event in group)]
 
 
 def asking(waiting: Event, groups: dict[tuple[str, str], list[Event]]) -> list[Event] | None:
@@ -156,12 +157,12 @@ def one(events: Sequence[Event]) -> Call:
 
 def renewed(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
     """The verdicts, with later ones in place of those that they replace."""
-    later = {mark(each): each for each in new if isinstance(each, dict)}
+    later = {mark(verdict): verdict for verdict in new if isinstance(verdict, dict)}
     kept = []
-    for each in old:
-        if isinstance(each, dict):
-            told = {name: each[name] for name in ("order", "form", "kind") if name in each}
-            kept.append({**told, **later.pop(mark(each), each)})
+    for verdict in old:
+        if isinstance(verdict, dict):
+            order_fields = {name: verdict[name] for name in ("order", "form", "kind") if name in verdict}
+            kept.append({**order_fields, **later.pop(mark(verdict), verdict)})
     return kept + list(later.values())
 
 
@@ -207,16 +208,17 @@ def attempt(call: Call, every: Sequence[Call]) -> tuple[int | None, Any]:
 def same_effect(call: Call, other: Call) -> bool:
     """Whether another call has the effect that this one missed: it grants the same, a contract expects the same of
     it, or it is one of the contract's alternatives."""
-    wrong = [each for each in call.enforced if each.get("state") != VERIFIED] or list(call.wrong)
+    wrong = [verdict for verdict in call.enforced if verdict.get("state") != VERIFIED] or list(call.wrong)
     if not wrong:
         wrong = [{"alternatives": call.data.get("alternatives", ())}]
-    for each in wrong:
-        if other.tool in (each.get("alternatives") or ()):
+    for verdict in wrong:
+        if other.tool in (verdict.get("alternatives") or ()):
             return True
         for theirs in other.verdicts:
-            if each.get("grants") and theirs.get("grants") == each["grants"]:
+            if verdict.get("grants") and theirs.get("grants") == verdict["grants"]:
                 return True
-            if each.get("expected") and theirs.get("expected") == each["expected"] and mark(theirs) == mark(each):
+            expected = verdict.get("expected")
+            if expected and theirs.get("expected") == expected and mark(theirs) == mark(verdict):
                 return True
     return False
 

@@ -40,7 +40,7 @@ def csv_(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
 
 def written(cells: Iterable[Any]) -> str:
     buffer = io.StringIO(newline="")
-    csv.writer(buffer, lineterminator="\r\n").writerow([cell(each) for each in cells])
+    csv.writer(buffer, lineterminator="\r\n").writerow([cell(value) for value in cells])
     return buffer.getvalue()
 
 
@@ -49,9 +49,9 @@ def cell(value: Any) -> str:
     invisible characters are escaped."""
     text = "" if value is None else otlp.clean(str(value))
     text = "".join(
-        f"\\x{ord(each):02x}" if (each < " " and each not in "\t\n\r") or "\x7f" <= each < "\xa0" else
-        f"\\u{ord(each):04x}" if ord(each) in HIDDEN else each
-        for each in text
+        f"\\x{ord(letter):02x}" if (letter < " " and letter not in "\t\n\r") or "\x7f" <= letter < "\xa0" else
+        f"\\u{ord(letter):04x}" if ord(letter) in HIDDEN else letter
+        for letter in text
     )  # fmt: skip
     return f"'{text}" if text.startswith(FORMULA) else text
 

@@ -141,23 +141,23 @@ def happened(call: Call) -> Iterator[dict[str, Any]]:
     for each in call.events:
         if each.event in (WAITING, REFUSED, JUDGED, SETTLED):
             more = {"why": each.data.get("why"), "by": each.data.get("by"), "state": each.state}
-            told = {f"truecall.{name}": value for name, value in more.items()}
-            yield event(each.at, f"truecall.{each.event}", told)
+            attributes = {f"truecall.{name}": value for name, value in more.items()}
+            yield event(each.at, f"truecall.{each.event}", attributes)
         elif each.event.startswith(BESIDE):
             kind = each.event.partition(" ")[0]
             more = {name: each.data.get(name) for name in ("contract", "owner", "by", "as_of", "found")}
             if kind == "intent" and each.data.get("match"):
                 more["match"] = written(each.data["match"])
-            told = {f"truecall.{kind}.{name}": value for name, value in {**more, "state": each.state}.items()}
-            yield event(each.at, f"truecall.{kind}", told)
+            attributes = {f"truecall.{kind}.{name}": value for name, value in {**more, "state": each.state}.items()}
+            yield event(each.at, f"truecall.{kind}", attributes)
 
 
 def verdicts(call: Call) -> Iterator[dict[str, Any]]:
     """The verdicts that count now, as span events at the time of the last judgement."""
-    at = max((each.at for each in call.events if each.event in (ENDED, JUDGED, SETTLED)), default=call.at)
+    at = max((event.at for event in call.events if event.event in (ENDED, JUDGED, SETTLED)), default=call.at)
     for verdict in call.verdicts:
-        told = {f"truecall.verdict.{name}": verdict.get(name) for name in VERDICT}
-        yield event(at, "truecall.verdict", told)
+        attributes = {f"truecall.verdict.{name}": verdict.get(name) for name in VERDICT}
+        yield event(at, "truecall.verdict", attributes)
 
 
 def event(at: float, name: str, about: dict[str, Any]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def any_value(value: Any) -> dict[str, Any]:
     if isinstance(value, float) and value - value == 0:  # neither infinite nor no number
         return {"doubleValue": value}
     if isinstance(value, (list, tuple)):
-        return {"arrayValue": {"values": [any_value(each) for each in value]}}
+        return {"arrayValue": {"values": [any_value(item) for item in value]}}
     return {"stringValue": str(value)}
 
 
@@ -198,9 +198,9 @@ def clean(value: Any) -> Any:
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(value, dict):
-        return {clean(str(key)): clean(each) for key, each in value.items()}
+        return {clean(str(key)): clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [clean(each) for each in value]
+        return [clean(item) for item in value]
     if isinstance(value, float) and value - value != 0:
         return None
     return value

@@ -37,15 +37,15 @@ class Stopped:
     @property
     def opened(self) -> list[list[Any]]:
         """The call, contract and state of each unresolved verdict."""
-        told = self.event.data.get("open")
-        return [each for each in told if isinstance(each, list) and len(each) == 3] if isinstance(told, list) else []
+        rows = self.event.data.get("open")
+        return [row for row in rows if isinstance(row, list) and len(row) == 3] if isinstance(rows, list) else []
 
     @property
     def contracts(self) -> list[str]:
         """The contracts of its unresolved and judged verdicts, each once."""
-        told = self.event.data.get("claims")
-        judged = [each[0] for each in told if isinstance(each, list) and each] if isinstance(told, list) else []
-        return list(dict.fromkeys(map(str, [*(each[1] for each in self.opened), *judged])))
+        rows = self.event.data.get("claims")
+        judged = [row[0] for row in rows if isinstance(row, list) and row] if isinstance(rows, list) else []
+        return list(dict.fromkeys(map(str, [*(row[1] for row in self.opened), *judged])))
 
 
 def opened(state: str) -> Ledger | None:
@@ -69,20 +69,20 @@ def whole(ledger: Ledger, session: str) -> str:
         return ""
     name = fit_column(session)
     sql = "SELECT DISTINCT session FROM events WHERE session >= ? AND session < ? LIMIT 20"
-    found = [row[0] for row in ledger.query(sql, (name, name + LAST))]
-    if name in found:
+    sessions = [row[0] for row in ledger.query(sql, (name, name + LAST))]
+    if name in sessions:
         return name
-    if not found:
+    if not sessions:
         raise UsageError(f"the ledger has no session {session[:80]!r}", do="list the newest with: truecall log")
-    if len(found) > 1:
-        some = ", ".join(found[:4])
-        raise UsageError(f"{len(found)} sessions start with {session[:80]!r}: {some}", do="give more of the id")
-    return str(found[0])
+    if len(sessions) > 1:
+        some = ", ".join(sessions[:4])
+        raise UsageError(f"{len(sessions)} sessions start with {session[:80]!r}: {some}", do="give more of the id")
+    return str(sessions[0])
 
 
 def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
     """The session and id of each call, newest first; of one session if given."""
-    told: set[tuple[str, str]] = set()
+    seen_calls: set[tuple[str, str]] = set()
     where, values = ("session = ? AND ", (fit_column(session), since)) if session else ("", (since,))
     last = 1 << 62
     while True:  # in pieces, so that no reader blocks a checkpoint of the log
@@ -93,8 +93,8 @@ def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tupl
         )
         for number, name, call in rows:
             last = number
-            if (name, call) not in told:
-                told.add((name, call))
+            if (name, call) not in seen_calls:
+                seen_calls.add((name, call))
                 yield name, call
         if not rows:
             return
@@ -152,8 +152,8 @@ def named(ledger: Ledger, call: str, session: str = "") -> list[tuple[str, str]]
     """The session and id of the calls with this id, or with this start of one, newest first."""
     sql = f"SELECT session, call FROM events WHERE substr(call, 1, ?) = ? AND {OF_CALLS} "  # noqa: S608
     rows = ledger.query(sql + "GROUP BY session, call ORDER BY max(id) DESC", (len(call), call))
-    found = [(row[0], row[1]) for row in rows if not session or row[0] == session]
-    return [each for each in found if each[1] == call] or found
+    matching = [(row[0], row[1]) for row in rows if not session or row[0] == session]
+    return [pair for pair in matching if pair[1] == call] or matching
 
 
 def seen(ledger: Ledger) -> dict[str, float]:
@@ -190,11 +190,11 @@ def unsettled_of(ledger: Ledger) -> set[str]:
     """The sessions with an unresolved operation."""
     from truecall_py.operations import view
 
-    found: set[str] = set()
+    sessions: set[str] = set()
     for operation in view.read_operations(ledger):
         if operation.state in UNRESOLVED:
-            found |= {event.session for event in view.read_events(ledger, operation.identity)}
-    return found
+            sessions |= {event.session for event in view.read_events(ledger, operation.identity)}
+    return sessions
 
 
 def beside(

@@ -32,7 +32,7 @@ MANY = 6  # the most arguments that may be text or JSON
 
 def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
     """The current verdicts on the call. Raises Unverified with what is missing."""
-    wanted = {str(each.get("contract")) for each in call.enforced if each.get("state") != VERIFIED}
+    wanted = {str(verdict.get("contract")) for verdict in call.enforced if verdict.get("state") != VERIFIED}
     if not wanted:
         raise Unverified("it was refused before it ran, so it has no effect to check", "truecall")
     again = rebuilt(call, key)

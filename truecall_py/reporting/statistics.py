@@ -89,8 +89,8 @@ class Figures:
 
 def kind_of(call: Call) -> str:
     """The class of failure of a corrected call."""
-    told = next((str(each["kind"]) for each in call.wrong if each.get("kind")), "")
-    return told or str(call.data.get("kind") or "") or "other"
+    kind = next((str(verdict["kind"]) for verdict in call.wrong if verdict.get("kind")), "")
+    return kind or str(call.data.get("kind") or "") or "other"
 
 
 def add(table: dict[str, Row], name: str, **counts: int) -> None:

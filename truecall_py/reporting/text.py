@@ -169,11 +169,11 @@ def happened(event: Event, call: Call) -> list[tuple[str, str]]:
 
 def why(event: Event) -> str:
     """Why truecall refused a call."""
-    told = str(event.data.get("why", "quarantine"))
+    reason = str(event.data.get("why", "quarantine"))
     earlier = event.data.get("earlier")
-    if told == "duplicate" and isinstance(earlier, list) and len(earlier) == 3:
+    if reason == "duplicate" and isinstance(earlier, list) and len(earlier) == 3:
         return f"call {earlier[1]} started its operation, which is {earlier[2]}"
-    return WHY.get(told, told)
+    return WHY.get(reason, reason)
 
 
 def of_operation(event: Event) -> str:
@@ -201,19 +201,19 @@ def verdicts(call: Call) -> None:
 
 def rows(told: Iterable[dict[str, Any]]) -> None:
     """Prints verdicts from the ledger with their evidence."""
-    for each in told:
-        observed = "  (observe: no correction)" if each.get("mode") == "observe" else ""
-        said = outcome(each)
-        more = f"  {said}" if said != each.get("state") else ""
-        source = f"  {fitting(str(each['source']), 40)}" if each.get("source") else ""
-        name = fitting(str(each.get("contract", "")), 40)
-        click.echo(f"  {word(str(each.get('state', '')), 10)} {name}{more}{source}{observed}")
-        if each.get("subject"):
-            wrapped("about", str(each["subject"]))
-        if each.get("expected"):
-            wrapped("expected", str(each["expected"]))
-        if each.get("found"):
-            wrapped("because" if each.get("state") == UNVERIFIED else "found", str(each["found"]))
+    for claim in told:
+        observed = "  (observe: no correction)" if claim.get("mode") == "observe" else ""
+        said = outcome(claim)
+        more = f"  {said}" if said != claim.get("state") else ""
+        source = f"  {fitting(str(claim['source']), 40)}" if claim.get("source") else ""
+        name = fitting(str(claim.get("contract", "")), 40)
+        click.echo(f"  {word(str(claim.get('state', '')), 10)} {name}{more}{source}{observed}")
+        if claim.get("subject"):
+            wrapped("about", str(claim["subject"]))
+        if claim.get("expected"):
+            wrapped("expected", str(claim["expected"]))
+        if claim.get("found"):
+            wrapped("because" if claim.get("state") == UNVERIFIED else "found", str(claim["found"]))
 
 
 def attempt(call: Call, every: list[Call]) -> None:

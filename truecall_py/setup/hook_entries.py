@@ -104,22 +104,22 @@ def kind(node: Node) -> str:
 
 def cautions(doc: Document, about: Registration, harness: str) -> list[str]:
     """What is in the text that a person should know."""
-    found = settings_rules.cautions(doc, about)
+    warnings = settings_rules.cautions(doc, about)
     for path, value in about.off:
         node: Node | None = doc.root
         for key in path.split("."):
             node = node.get(key) if node is not None and node.kind == "object" else None
         if node is not None and node.value is value:
             setting = f"{path} is {str(value).lower()} in this file"
-            found.append(f"{setting}, so {about.client} runs no hook at all until that is changed")
+            warnings.append(f"{setting}, so {about.client} runs no hook at all until that is changed")
     hooks = hooks_of(doc)
     for event in hooks.members if hooks is not None and hooks.kind == "object" else []:
         for group in event.node.members:
             for handler in handlers(about, group.node):
                 if by_hand(command_of(about, handler), harness):
                     where = jsonc.place(doc.text, handler.start)
-                    found.append(f"{where} registers truecall by hand, too: take that entry out, or it judges twice")
-    return found
+                    warnings.append(f"{where} also registers truecall by hand: remove that entry, or it judges twice")
+    return warnings
 
 
 def merged(text: str, about: Registration, commands: dict[str, str], pieces: tuple[str, ...] = ()) -> Merged:
@@ -140,7 +140,7 @@ def merged(text: str, about: Registration, commands: dict[str, str], pieces: tup
     for event, command in commands.items():
         hooks, value = hooks_of(doc), entry(about, command, event)
         listed = hooks.get(event) if hooks is not None else None
-        mine = [found for found in ours(doc, about) if found.event == event]
+        mine = [entry for entry in ours(doc, about) if entry.event == event]
         if hooks is None:
             whole = {name: [entry(about, commands[name], name)] for name in commands}
             done, piece = jsonc.added(doc, doc.root, "hooks", whole)
@@ -182,7 +182,7 @@ def cleaned(text: str, about: Registration, created: tuple[str, ...] | None, pie
     """The text without anything of ours. `created` is None where nobody knows what was there before: then what
     is left empty goes, too. Raises SettingsError."""
     doc = Document(text)
-    events = [found.event for found in ours(doc, about)]
+    events = [entry.event for entry in ours(doc, about)]
     while mine := ours(doc, about):
         doc = Document(taken(doc, about, mine[-1]))
     for name in [*dict.fromkeys(f"hooks/{event}" for event in events), "hooks"] if events else []:

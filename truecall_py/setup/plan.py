@@ -114,7 +114,7 @@ def install(job: Job) -> Plan:
         granted, remarks = trusted(job, change, trust)
         notes += remarks
         changes.insert(0, granted)  # trust first: without it the client skips the hook in silence
-    return Plan(tuple(each for each in changes if not idle(each)), tuple(notes))
+    return Plan(tuple(change for change in changes if not idle(change)), tuple(notes))
 
 
 def notes_on(job: Job, change: Change) -> list[str]:
@@ -183,9 +183,9 @@ def without(job: Job, seen: Seen, old: Record | None) -> bytes | None:
         return seen.data
     left = hook_entries.cleaned(text, job.about, old.created if old else None, old.pieces if old else ())
     doc = Document(left)
-    made = old.before is None if old is not None else job.about.form == FLAT
+    created = old.before is None if old is not None else job.about.form == FLAT
     kept = {key: value for key, value in doc.root.plain().items() if key not in job.about.adds}
-    if made and not doc.comments and kept == dict(job.about.frame):
+    if created and not doc.comments and kept == dict(job.about.frame):
         return None
     return left.encode()
 
@@ -298,5 +298,5 @@ def uninstall(job: Job) -> Plan:
     change = Change(seen, left, None, seen.target)
     trust = clients.find_part(job.harness, "trust")
     changes = [change] if trust is None else [change, distrusted(job, change, trust)]
-    done = tuple(each.name for each in changes if idle(each))
-    return Plan(tuple(each for each in changes if not idle(each)), tuple(notes), done)
+    done = tuple(change.name for change in changes if idle(change))
+    return Plan(tuple(change for change in changes if not idle(change)), tuple(notes), done)

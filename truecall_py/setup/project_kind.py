@@ -99,7 +99,7 @@ def clients(folder: str) -> dict[str, str]:
 
 def contract_file(found: list[str], observe: bool) -> str:
     """The text of the contract file for a project of these kinds."""
-    kind = next((each for each in EXAMPLES if each in found), "")
+    kind = next((name for name in EXAMPLES if name in found), "")
     about, example = EXAMPLES[kind]
     lines = [
         f"# yaml-language-server: $schema={SCHEMA}",
@@ -108,7 +108,7 @@ def contract_file(found: list[str], observe: bool) -> str:
     ]
     if observe:
         lines.append("mode: observe  # the person is told, the agent is not; without this line it is corrected")
-    packs = [*PACKS, *(FITTING[each] for each in found if each in FITTING)]
+    packs = [*PACKS, *(FITTING[name] for name in found if name in FITTING)]
     lines += [f"use: [{', '.join(packs)}]", "", f"# An example{f' for {kind}' if kind else ''}: {about}. Take the",
               "# marks away to have it checked; truecall schema prints all that a contract may say.",
               "# contracts:"]  # fmt: skip

@@ -19,35 +19,35 @@ _NOWHERE = ("/dev/", "/proc/", "//")
 
 def redirected(form: Pattern, simple: Simple) -> dict[str, str] | None:
     """What the pattern captures of the redirections of a command; None: they are not those that it describes."""
-    found: dict[str, str] = {}
+    captures: dict[str, str] = {}
     if form.redirected:
         sign, name = form.redirected
         output = output_of(simple)
         if output is None or output[0] != sign:
             return None
-        found[name] = output[1]
+        captures[name] = output[1]
     if form.text:
         text = document_of(simple)
         if text is None:
             return None
-        found[form.text] = text
-    return found
+        captures[form.text] = text
+    return captures
 
 
 def output_of(simple: Simple) -> tuple[str, str] | None:
     """Where the standard output of a command goes, as (">" or ">>", file); None where that is no file, or it is
     not known which."""
-    found = None
+    redirect = None
     for operator, target in simple.redirections:
         kind = operator.lstrip("0123456789")
         number = operator[: len(operator) - len(kind)].lstrip("0")
         if operator[0] == "{" or (number or "1" if kind[0] in ">&" else number) != "1":
             continue
         copies = kind == ">&" and (operator != kind or target is None or target[:1] in tuple("0123456789-"))
-        if found or copies or kind[0] == "<" or not target or target.startswith(_NOWHERE):
+        if redirect or copies or kind[0] == "<" or not target or target.startswith(_NOWHERE):
             return None
-        found = (">>" if kind.endswith(">>") else ">", target)
-    return found
+        redirect = (">>" if kind.endswith(">>") else ">", target)
+    return redirect
 
 
 def document_of(simple: Simple) -> str | None:
@@ -102,8 +102,8 @@ def match(
         return None
     if _crossed(form, captured, many):
         return None
-    found = [captured | each for each in many] or [captured]
-    return [each for each in found if _make(form, each)] or None
+    found = [captured | binding for binding in many] or [captured]
+    return [binding for binding in found if _make(form, binding)] or None
 
 
 def _crossed(form: Pattern, captured: dict[str, str], many: list[dict[str, str]]) -> bool:
@@ -112,7 +112,7 @@ def _crossed(form: Pattern, captured: dict[str, str], many: list[dict[str, str]]
     if not single or len(single) + len(many) < 2:
         return False
     ways = [path_of(word) for word in single]
-    others = [path_of(word) for each in many for word in each.values()]
+    others = [path_of(word) for binding in many for word in binding.values()]
     if any(way == other for way in ways for other in others):
         return True
     return any(below(way, other) or below(other, way) for way in ways for other in others + ways)

@@ -48,10 +48,10 @@ class Pattern:
 
 def compiled(text: str) -> Pattern | str:
     """The pattern in parts, or what is wrong with it."""
-    found = _compiled.get(text)
-    if found is None:
-        found = _compiled[text] = _compile(text)
-    return found
+    compiled = _compiled.get(text)
+    if compiled is None:
+        compiled = _compiled[text] = _compile(text)
+    return compiled
 
 
 def _compile(text: str) -> Pattern | str:
@@ -73,7 +73,7 @@ def _compile(text: str) -> Pattern | str:
     if form.program in WRAPPERS:
         return f"{form.program} is dropped before matching: begin with the program that it starts"
     for name, pieces in form.made:
-        missing = [each for piece in pieces if isinstance(piece, list) for each in piece if each not in form.names]
+        missing = [word for piece in pieces if isinstance(piece, list) for word in piece if word not in form.names]
         if missing:
             return f"{{{name}}} is made of {{{missing[0]}}}, which nothing captures"
     form.folder = "/" in form.program

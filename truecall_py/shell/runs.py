@@ -59,7 +59,7 @@ def runs(
     if not _mentioned(form, command) or (form.ended and exit_code != 0):
         return None
     simples = simple_commands(command)
-    if simples is None or any(moves_meaning(each) for each in simples):
+    if simples is None or any(moves_meaning(simple) for simple in simples):
         return None
     found: list[dict[str, str]] = []
     later: Aftermath | None = None

@@ -63,7 +63,7 @@ def unwrap(argv: list[str | None]) -> list[str | None] | None:
             elif word in valued:
                 at += 2
             elif word.startswith("-"):
-                if not any(word.startswith(each if len(each) == 2 else each + "=") for each in valued):
+                if not any(word.startswith(option if len(option) == 2 else option + "=") for option in valued):
                     return None
                 at += 1
             elif assigns and "=" in word:

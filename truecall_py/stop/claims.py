@@ -154,12 +154,12 @@ def judge_calls(contract: Contract, events: Sequence[Event] | None, mine: Sequen
 def find_failed_since(contract: Contract, ended: Sequence[Event], events: Sequence[Event]) -> set[int]:
     """The ids of those calls that succeeded, and failed when the same agent made the same call again, in the same
     folder as far as that is known: what came of that counts."""
-    asked = {event.call: event.data.get("cwd") for event in events if event.event == REQUESTED}
+    folders = {event.call: event.data.get("cwd") for event in events if event.event == REQUESTED}
     failed: dict[tuple[str, str, Any], int] = {}
     over = set()
     for event in sorted(ended, key=lambda event: -event.id):
         answer = recheck_support(event, contract, events)
-        key = (event.agent, event.identity, asked.get(event.call))
+        key = (event.agent, event.identity, folders.get(event.call))
         if answer == FAILED:
             failed.setdefault(key, event.id)
         elif answer is True and key in failed:

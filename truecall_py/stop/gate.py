@@ -179,8 +179,8 @@ class Gate(Rejudge):
                         for row in event.data.get("verdicts", ())
                     ]  # fmt: skip
                 continue
-            told = over.get(event.call, event)
-            fresh[event.call] = self.rejudge_call(event, KeptCall(end_background(kept.call, fate), kept.at), told)
+            judged = over.get(event.call, event)
+            fresh[event.call] = self.rejudge_call(event, KeptCall(end_background(kept.call, fate), kept.at), judged)
         return fresh
 
     def read_notifications(self) -> dict[str, Fate]:

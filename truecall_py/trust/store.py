@@ -103,8 +103,8 @@ class Source:
     @property
     def policy(self) -> dict[str, Any]:
         """The file's own budgets; {} where it names none."""
-        found = (self.index or {}).get("policy", {})
-        return found if isinstance(found, dict) else {}
+        policy = (self.index or {}).get("policy", {})
+        return policy if isinstance(policy, dict) else {}
 
     def doubted(self, why: str) -> Source:
         """The same file as one that cannot be enforced."""
@@ -273,22 +273,22 @@ def sources(anchor: str, state: str, user_file: str, given: str | None) -> list[
         path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         found = source(path, os.path.dirname(path), state)
         return [found or Source(path, os.path.dirname(path), UNTRUSTED, why="is not there")]
-    every = []
+    sources = []
     folder = anchor
     while True:
         path = os.path.join(folder, FILE_NAME)
         found = source(path, folder, state)
         if found:
-            every.append(found)
+            sources.append(found)
         if folder == "/":
             break
         folder = os.path.dirname(folder)
     own = os.path.join(os.path.realpath(os.path.dirname(user_file)), os.path.basename(user_file))
-    if own not in [each.path for each in every]:
+    if own not in [known.path for known in sources]:
         found = source(own, anchor, state)
         if found:
-            every.append(found)
-    return every
+            sources.append(found)
+    return sources
 
 
 def changed_code(plain: dict[str, Any]) -> str:

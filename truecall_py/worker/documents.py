@@ -113,9 +113,9 @@ def toml_error(text: str) -> dict[str, Any]:
     except RecursionError:
         raise Unverified("the file is nested too deeply to be read", "probe") from None
     except ValueError as error:
-        found = re.search(r"line (\d+),? col(?:umn)? (\d+)", str(error))
+        position = re.search(r"line (\d+),? col(?:umn)? (\d+)", str(error))
         words = re.sub(r" \(at .*\)\Z", "", str(error))
-        return told(words[:200], *(map(int, found.groups()) if found else ()))
+        return told(words[:200], *(map(int, position.groups()) if position else ()))
     return told()
 
 
@@ -209,10 +209,10 @@ class Yaml(Bounded):
             return self.scalar(node, tag.removeprefix("tag:yaml.org,2002:"))
         if isinstance(node, self.yaml.SequenceNode):
             return [self.of(item, depth + 1) for item in node.value]
-        made: dict[str, Any] = {}
+        parsed: dict[str, Any] = {}
         for key, value in self.pairs(node, depth):
-            made[key] = {DOUBT: f"the key {key[:60]} stands twice"} if key in made else self.of(value, depth + 1)
-        return made
+            parsed[key] = {DOUBT: f"the key {key[:60]} stands twice"} if key in parsed else self.of(value, depth + 1)
+        return parsed
 
     def pairs(self, node: Any, depth: int) -> Iterator[tuple[str, Any]]:
         """The keys and value nodes of a map; what `<<` brings last, and only where the map has no such key."""

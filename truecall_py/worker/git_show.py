@@ -58,17 +58,17 @@ def look(job: dict[str, Any]) -> dict[str, Any]:
 def conversion(folder: str, name: str, data: bytes) -> str:
     """Why a checkout may hold other bytes than the blob, or ""."""
     rows = git(folder, "check-attr", "-z", *CONVERTING, "--", name).split(b"\0")
-    found = {rows[at + 1].decode(): rows[at + 2].decode() for at in range(0, len(rows) - 2, 3)}
+    attributes = {rows[at + 1].decode(): rows[at + 2].decode() for at in range(0, len(rows) - 2, 3)}
     for attribute in CONVERTING[:3]:
-        if found.get(attribute, "unspecified") not in ("unspecified", "unset"):
-            return f"{attribute}={found[attribute]}"
-    if found.get("text") == "unset" or b"\n" not in data:
+        if attributes.get(attribute, "unspecified") not in ("unspecified", "unset"):
+            return f"{attribute}={attributes[attribute]}"
+    if attributes.get("text") == "unset" or b"\n" not in data:
         return ""
-    if found.get("eol") == "crlf":
+    if attributes.get("eol") == "crlf":
         return "eol=crlf"
     for key, value in (("core.autocrlf", b"true"), ("core.eol", b"crlf")):
         try:
-            if git(folder, "config", "--get", key).strip().lower() == value and found.get("eol") != "lf":
+            if git(folder, "config", "--get", key).strip().lower() == value and attributes.get("eol") != "lf":
                 return f"{key}={value.decode()}"
         except Told:
             continue  # it is not set

@@ -41,25 +41,25 @@ def answered(job: dict[str, Any]) -> Any:
 
 def receipt(job: dict[str, Any]) -> dict[str, Any]:
     """The receipt that a person's own function finds."""
-    found = answered(job)
-    names = [name for name in ("receipt", "receipts") if isinstance(found, dict) and name in found]
+    answer = answered(job)
+    names = [name for name in ("receipt", "receipts") if isinstance(answer, dict) and name in answer]
     if len(names) != 1:
-        raise Trouble(f"{job['function']} returned {repr(found)[:120]} instead of a map with receipt or receipts")
+        raise Trouble(f"{job['function']} returned {repr(answer)[:120]} instead of a map with receipt or receipts")
     try:
-        return {names[0]: json.loads(json.dumps(found[names[0]], allow_nan=False))}
+        return {names[0]: json.loads(json.dumps(answer[names[0]], allow_nan=False))}
     except (TypeError, ValueError) as error:
         raise Trouble(f"{job['function']} returned what is no JSON: {error}") from None
 
 
 def custom(job: dict[str, Any]) -> dict[str, Any]:
     """The verdict of a person's own function on the call."""
-    found, name = answered(job), job["function"]
-    if found is True or found is False:
-        return {"verdict": "verified" if found else "refuted"}
-    if not isinstance(found, dict) or found.get("verdict") not in ("verified", "refuted", "unverified"):
-        raise Trouble(f"{name} returned {repr(found)[:120]} instead of True, False or a map with a verdict")
-    texts = {key: str(found[key])[:LONGEST] for key in ("found", "expected") if found.get(key) is not None}
-    return {"verdict": found["verdict"], **texts}
+    answer, name = answered(job), job["function"]
+    if answer is True or answer is False:
+        return {"verdict": "verified" if answer else "refuted"}
+    if not isinstance(answer, dict) or answer.get("verdict") not in ("verified", "refuted", "unverified"):
+        raise Trouble(f"{name} returned {repr(answer)[:120]} instead of True, False or a map with a verdict")
+    texts = {key: str(answer[key])[:LONGEST] for key in ("found", "expected") if answer.get(key) is not None}
+    return {"verdict": answer["verdict"], **texts}
 
 
 def loaded(file: str) -> Any:

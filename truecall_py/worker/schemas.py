@@ -52,7 +52,9 @@ def validate(job: dict[str, Any]) -> dict[str, Any]:
     except RecursionError:
         why = "the schema refers to itself without end, or the value is nested too deeply"
         raise Unverified(why, "contract") from None
-    once = {(each.json_path, each.validator if each.validator == "required" else id(each)): each for each in errors}
+    once = {
+        (fault.json_path, fault.validator if fault.validator == "required" else id(fault)): fault for fault in errors
+    }
     # A misspelt field explains a missing one, and one error tells of all that are missing in one place.
     errors = sorted(once.values(), key=lambda error: error.validator != "additionalProperties")
     return {"errors": [schema_error(error) for error in errors[:SHOWN]], "count": len(errors)}
@@ -61,7 +63,7 @@ def validate(job: dict[str, Any]) -> dict[str, Any]:
 def schema_error(error: Any) -> dict[str, Any]:
     """One error of a schema: where, in jsonschema's words, and the fields and the rule that it is about, each
     bounded."""
-    told: dict[str, Any] = {"path": error.json_path, "message": error.message[:LONGEST], "keyword": error.validator}
+    row: dict[str, Any] = {"path": error.json_path, "message": error.message[:LONGEST], "keyword": error.validator}
     held, rules = error.instance, error.schema if isinstance(error.schema, dict) else {}
     about = ("type", "enum", "const", "pattern", "format", "minimum", "maximum", "minLength", "maxLength", "items",
              "required", "description")  # fmt: skip
@@ -78,12 +80,12 @@ def schema_error(error: Any) -> dict[str, Any]:
             patterns: Any = rules.get("patternProperties") or {}
             unknown = [name for name in held if name not in known]
             names = [name for name in unknown if not any(re.search(pattern, name) for pattern in patterns)]
-        told |= {
+        row |= {
             "names": names[:20], "given": list(held)[:100],
             "values": {name: bounded_value(held[name]) for name in names[:20] if name in held},
             "properties": {name: brief(rule) for name, rule in list(known.items())[:60]},
         }  # fmt: skip
-    return {**told, "value": bounded_value(held), "rule": brief(rules)}
+    return {**row, "value": bounded_value(held), "rule": brief(rules)}
 
 
 def bounded_value(value: Any) -> Any:

@@ -17,14 +17,14 @@ USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 def surroundings(given: Mapping[str, str], folder: str) -> dict[str, str]:
     """The environment of a probe: a few names of ours, and what the contract itself gives."""
-    found = {
+    variables = {
         name: value for name, value in os.environ.items() if name in KEPT or name.startswith(KEPT_PREFIXES)
     }
-    found["PATH"] = ":".join(entries(os.environ.get("PATH") or USUAL_PATH, folder))
-    found.update(given)
+    variables["PATH"] = ":".join(entries(os.environ.get("PATH") or USUAL_PATH, folder))
+    variables.update(given)
     if "PATH" in given:  # the contract's own word: only what depends on the working folder is dropped
-        found["PATH"] = ":".join(entry for entry in given["PATH"].split(":") if entry.startswith("/"))
-    return found
+        variables["PATH"] = ":".join(entry for entry in given["PATH"].split(":") if entry.startswith("/"))
+    return variables
 
 
 def entries(path: str, folder: str) -> list[str]:

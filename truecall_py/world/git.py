@@ -196,8 +196,8 @@ class Repository:
     def staged(self) -> list[str]:
         """The paths whose state in the index is another than in the last commit."""
         tree = self.head() or self.told("hash-object", "-t", "tree", "--stdin").strip()
-        told = self.told("diff-index", "--cached", "--name-only", "-z", *PLAIN, tree, "--")
-        return [path for path in told.split("\0") if path]
+        output = self.told("diff-index", "--cached", "--name-only", "-z", *PLAIN, tree, "--")
+        return [path for path in output.split("\0") if path]
 
     def tracked(self, path: str) -> bool:
         """Whether the index holds something at or below a path (or glob, as git takes it)."""
@@ -245,10 +245,10 @@ class Repository:
         nothing that others see too."""
         above = Repository(self.world, self.root())
         lists = [os.path.join(above.folder, above.told("rev-parse", "--git-path", "info/exclude").rstrip("\n"))]
-        named = above.setting("core.excludesFile")
-        if named and named != above.own_setting("core.excludesFile"):
-            lists.append(self.world.resolve(named))
-        given = [f"--exclude-from={each}" for each in lists if self.world.stat(each) is not None]
+        excludes = above.setting("core.excludesFile")
+        if excludes and excludes != above.own_setting("core.excludesFile"):
+            lists.append(self.world.resolve(excludes))
+        given = [f"--exclude-from={path}" for path in lists if self.world.stat(path) is not None]
         if not given:
             return []
         words = ("ls-files", "--others", "--directory", "-z")

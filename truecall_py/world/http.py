@@ -174,14 +174,14 @@ def addresses_of(host: str, port: int, clock: Clock) -> list[tuple[Any, ...]]:
     from _thread import allocate_lock, start_new_thread
     from socket import SOCK_STREAM, gaierror, getaddrinfo
 
-    found: list[tuple[Any, ...]] = []
+    addresses: list[tuple[Any, ...]] = []
     failed: list[BaseException] = []
     done = allocate_lock()
     done.acquire()
 
     def work() -> None:
         try:
-            found.extend(getaddrinfo(host, port, type=SOCK_STREAM))
+            addresses.extend(getaddrinfo(host, port, type=SOCK_STREAM))
         except BaseException as error:  # carried to the thread that asks
             failed.append(error)
         finally:
@@ -196,7 +196,7 @@ def addresses_of(host: str, port: int, clock: Clock) -> list[tuple[Any, ...]]:
         if isinstance(failed[0], UnicodeError):
             raise Unverified(f"{host!r} is not a host name", "contract")
         raise failed[0]
-    return found
+    return addresses
 
 
 def check(target: Target, addresses: list[tuple[Any, ...]]) -> None:

@@ -109,7 +109,7 @@ def identity(host: str, port: int) -> list[int] | None:
         return None
     found = sockets()
     hosts = FAMILIES if host == HERE or host.lower() == "localhost" else (host,)
-    wanted = {written for each in hosts for written in answering(each)}
+    wanted = {written for host in hosts for written in answering(host)}
     if found is None:
         return None
     return sorted({inode for number, inode, where in found if number == port and where in wanted})
@@ -129,7 +129,7 @@ def answering(host: str) -> list[str]:
         return [written(inet_pton(AF_INET6, host)), written(bytes(16))]
     data = inet_pton(AF_INET, host)
     mapped = bytes(10) + b"\xff\xff" + data
-    return [written(each) for each in (data, bytes(4), mapped, bytes(10) + b"\xff\xff" + bytes(4), bytes(16))]
+    return [written(packed) for packed in (data, bytes(4), mapped, bytes(10) + b"\xff\xff" + bytes(4), bytes(16))]
 
 
 def near(port: int, above: int) -> list[int]:

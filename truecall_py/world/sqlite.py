@@ -122,7 +122,7 @@ class Database:
     def stamp(self) -> list[list[int] | None]:
         """What changes with every write to the database: of the file and of its log, and the file's own counter."""
         found = [self.world.stat(path, follow=False) for path in (self.path, self.path + SIDES[0])]
-        marks = [None if each is None else [each.st_ino, each.st_size, each.st_mtime_ns] for each in found]
+        marks = [None if info is None else [info.st_ino, info.st_size, info.st_mtime_ns] for info in found]
         return [*marks, [int.from_bytes(self.head()[24:28], "big")]]
 
     def prepare(self) -> None:
@@ -199,7 +199,7 @@ class Database:
             self.refuse_virtual(query)
             self.base.set_authorizer(authorized)
             cursor = self.base.execute(query, values)
-            names = [str(each[0]) for each in cursor.description or ()]
+            names = [str(column[0]) for column in cursor.description or ()]
             for row in cursor:
                 yield row, names
         except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
@@ -246,11 +246,11 @@ class Database:
         if not names:
             return
         while True:
-            named = [view for view in views if mentions(text, view[0])]
-            if not named:
+            mentioned = [view for view in views if mentions(text, view[0])]
+            if not mentioned:
                 break
-            views = [view for view in views if view not in named]
-            text += "".join(f"\n{sql}" for _, sql in named)
+            views = [view for view in views if view not in mentioned]
+            text += "".join(f"\n{sql}" for _, sql in mentioned)
         for name in names:
             if mentions(text, name.lower()):
                 raise Unverified(f"{name} is a virtual table, which is not looked into", "world")

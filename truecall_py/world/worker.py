@@ -64,14 +64,14 @@ def answer(job: Mapping[str, object], interpreter: str | None, finished: Finishe
     try:
         if len(lines) != 2 or lines[1]:
             raise Refused
-        found = loads(lines[0])
+        answer = loads(lines[0])
     except Refused:
         noise = finished.stderr.strip().rpartition("\n")[2][:160]
         why = f"{what} ended without an answer (exit code {finished.exit_code}){': ' if noise else ''}{noise}"
         raise Unverified(why, blame) from None
-    if not isinstance(found, dict):
+    if not isinstance(answer, dict):
         raise Unverified(f"{what} answered with something else than an object", blame)
-    if "trouble" in found:
-        cause = str(found.get("cause") or "contract")
-        raise Unverified(str(found["trouble"]), blame if cause == "interpreter" else cause)
-    return found
+    if "trouble" in answer:
+        cause = str(answer.get("cause") or "contract")
+        raise Unverified(str(answer["trouble"]), blame if cause == "interpreter" else cause)
+    return answer

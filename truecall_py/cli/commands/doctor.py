@@ -74,13 +74,13 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
         around = environment.of(name, folder, os.environ)
         yield from (finding for finding in inventory.findings if finding.group == name)
         yield from registration_faults.of_harness(name, inventory, folder, around.env)
-        asked: set[str] = set()
+        clients_seen: set[str] = set()
         off = dict(switched_off(name, inventory.handlers))
         yield from off.values()
         for handler in inventory.handlers:
             if handler.harness == name and state_of(handler) not in off:  # else it would answer with nothing
                 yield (answer := proven(handler, around))
-                if answer.level in (OK, WARNING) and not around.withheld and once(handler, asked):
+                if answer.level in (OK, WARNING) and not around.withheld and once(handler, clients_seen):
                     yield judged(handler, around)
     states = list(dict.fromkeys(state_of(handler) for handler in inventory.handlers))
     used = os.path.abspath(state) if state else (states or [paths.state()])[0]
@@ -93,7 +93,7 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
         what = f"the registered commands look for trust in {used}, and `truecall trust` here writes to {here}"
         yield Finding(WARNING, "contracts", what, used, f"truecall trust --state '{used}'")
     yield from contracts.found(folder, used, NEARLY)
-    clients = {each.harness: hasattr(load_hook(each.harness), "BEFORE") for each in inventory.handlers}
+    clients = {handler.harness: hasattr(load_hook(handler.harness), "BEFORE") for handler in inventory.handlers}
     yield from contracts.unguarded(folder, used, clients)
     yield from activity.found(dict.fromkeys(handler.harness for handler in inventory.handlers), folder, used)
 
@@ -144,13 +144,13 @@ def proven(handler: Handler, around: Surroundings) -> Finding:
         what = f"{event} was not proven: what a project's file has loaded into every hook is not run here"
         return Finding(WARNING, name, f"{what} ({', '.join(around.withheld)})", handler.where,
                        "look at it, and take it out if it is not yours")  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as made:
-        folder = os.path.realpath(made)
+    with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as scratch:
+        folder = os.path.realpath(scratch)
         self_test.lay(folder)
-        told = self_test.payload(name, event, folder)
+        payload = self_test.payload(name, event, folder)
         began = time.monotonic()
         try:
-            code, out, err = asked_of(handler, handler.run, told, folder, around)
+            code, out, err = asked_of(handler, handler.run, payload, folder, around)
         except subprocess.TimeoutExpired as late:
             why = f"no answer to the canary of {event} within {late.timeout:g} s: the client goes on in silence"
             return Finding(ERROR, name, why, handler.where, mending(handler))
@@ -158,7 +158,7 @@ def proven(handler: Handler, around: Surroundings) -> Finding:
             why = f"no shell could be started with the command: {error}"
             return Finding(ERROR, name, why, handler.where, mending(handler))
         took = time.monotonic() - began
-    wrong = self_test.trouble(name, event, told, code, out, err)
+    wrong = self_test.trouble(name, event, payload, code, out, err)
     if wrong:
         do = mending(handler)
         if handler.option("--contracts") and not out:
@@ -179,26 +179,26 @@ def judged(handler: Handler, around: Surroundings) -> Finding:
     name, event = handler.harness, handler.event
     then = mending(handler)
     do = f"install truecall's package again (a part of it may be missing), then: {then}"
-    with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as made:
-        folder = os.path.realpath(made)
+    with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as scratch:
+        folder = os.path.realpath(scratch)
         try:
             path, state = self_test.prove(folder)
             line = self_test.extended(handler.command, path, state)
             if not line:
                 what = f"{event}: that contracts are judged was not proven, since the line is more than our command"
                 return Finding(NOTE, name, what, handler.where)
-            told = self_test.payload(name, event, folder)
-            broken = asked_of(handler, line, told, folder, around)
+            payload = self_test.payload(name, event, folder)
+            broken = asked_of(handler, line, payload, folder, around)
             if event == self_test.before(name):
                 return looked(handler, self_test.looked(state), broken)
             with open(os.path.join(folder, self_test.EFFECT), "x", encoding="utf-8"):
-                kept = asked_of(handler, line, told, folder, around)
+                kept = asked_of(handler, line, payload, folder, around)
         except subprocess.TimeoutExpired as late:
             what = f"{event}: no contract was judged within {late.timeout:g} s"
             return Finding(ERROR, name, what, handler.where, do)
         except (TruecallError, ImportError, OSError, ValueError) as error:
             return Finding(ERROR, name, f"{event}: no contract can be judged: {error}", handler.where, do)
-    if wrong := self_test.trouble(name, event, told, *broken, self_test.REFUTED):
+    if wrong := self_test.trouble(name, event, payload, *broken, self_test.REFUTED):
         return Finding(ERROR, name, f"{event}, where a contract is broken: {wrong}", handler.where, do)
     if wrong := self_test.silent(kept[0], kept[1]):
         return Finding(ERROR, name, f"{event}, where a contract is kept: {wrong}", handler.where, do)

@@ -49,9 +49,9 @@ def explain(payload: str, contracts: str | None, harness: str | None) -> None:
         click.echo(f"  {name:<10} {describe_fact(name, call, world)}")
     for source in payload_files.sources(contracts):
         click.echo(f"\n{source.path}")
-        named = {contract.id for contract in source.named(call)}
+        matching = {contract.id for contract in source.named(call)}
         for contract in source.contracts():
-            click.echo(f"  {contract.id}: {explain_contract(contract, call, contract.id in named)}")
+            click.echo(f"  {contract.id}: {explain_contract(contract, call, contract.id in matching)}")
 
 
 def describe_fact(name: str, call: ToolCall, world: World) -> str:

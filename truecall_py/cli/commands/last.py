@@ -37,23 +37,23 @@ def last(session: str, again: bool, state: str | None) -> int:
         click.echo(EMPTY.format(state=folder))
         return 0
     session = queries.whole(ledger, session)
-    call = next((each for each in chosen(ledger, session) if stopped(each)), None)
+    call = next((candidate for candidate in chosen(ledger, session) if stopped(candidate)), None)
     held = queries.held(ledger, call.events[-1].id if call else 0, session)
     if held is not None:
-        stop = next(each for each in queries.stops(ledger, held.session) if each.event.call == held.call)
+        stop = next(other for other in queries.stops(ledger, held.session) if other.event.call == held.call)
         click.echo(f"{ago(held.at, time.time())}:")
         text.stop(stop)
-        if call is None or call.call not in [each[0] for each in stop.opened]:
+        if call is None or call.call not in [row[0] for row in stop.opened]:
             if again:
                 click.echo("again: the conditions of a stop are judged again at the agent's next stop")
             return 3 if again else 0
     if call is None:
         click.echo("no call was refuted, refused or unverified")
         return 0
-    every = session_of(ledger, call.session)
-    call = next(each for each in every if each.call == call.call)
+    session_calls = session_of(ledger, call.session)
+    call = next(other for other in session_calls if other.call == call.call)
     click.echo(f"{ago(call.at, time.time())}:")
-    text.full(call, every)
+    text.full(call, session_calls)
     if not again:
         return 0
     try:

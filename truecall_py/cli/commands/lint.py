@@ -51,15 +51,15 @@ def lint(paths: tuple[str, ...], form: str) -> None:
     Exit codes: 0 no file has an error, 1 a file has an error, 2 there is no file to check.
     """
     files, findings = gathered(paths or (FILE_NAME,))
-    found: list[tuple[str, Problem]] = list(findings)
+    problems: list[tuple[str, Problem]] = list(findings)
     for path in files:
-        found += [(path, problem) for problem in find_problems(read(path), path)]
-    FORMATS[form](found)
+        problems += [(path, problem) for problem in find_problems(read(path), path)]
+    FORMATS[form](problems)
     if form == "text":
-        click.echo(summary(len(files), found), err=True)
-        if found:
+        click.echo(summary(len(files), problems), err=True)
+        if problems:
             click.echo("`truecall rule CODE` explains a code.", err=True)
-    if any(problem.severity == "error" for _, problem in found):
+    if any(problem.severity == "error" for _, problem in problems):
         click.get_current_context().exit(1)
 
 

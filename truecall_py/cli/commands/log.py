@@ -66,10 +66,10 @@ def log(
         one(ledger, call, queries.whole(ledger, session), as_json)
     else:
         session = queries.whole(ledger, session)
-        found = itertools.islice(chosen(ledger, session, tool, verdict, outcome, since_at), limit)
-        every = not (tool or verdict or outcome)
-        switches = queries.switches(ledger, since_at) if every and not session else []
-        listed(found, as_json, Stops(ledger, since_at) if every else None, switches, limit)
+        rows = itertools.islice(chosen(ledger, session, tool, verdict, outcome, since_at), limit)
+        with_stops = not (tool or verdict or outcome)
+        switches = queries.switches(ledger, since_at) if with_stops and not session else []
+        listed(rows, as_json, Stops(ledger, since_at) if with_stops else None, switches, limit)
 
 
 def folder_of(given: str | None) -> str:
@@ -87,7 +87,7 @@ def chosen(
                 continue
             if state is not None and each.state != state:
                 continue
-            if outcome is None or any(told.get("outcome") == outcome for told in each.verdicts):
+            if outcome is None or any(verdict.get("outcome") == outcome for verdict in each.verdicts):
                 yield each
 
 
@@ -114,7 +114,7 @@ def listed(
 ) -> None:  # fmt: skip
     """Prints calls, newest first; as text also the stops that held an agent and the switches between them."""
     if as_json:
-        click.echo(json.dumps([text.plain(each) for each in found], indent=2))
+        click.echo(json.dumps([text.plain(row) for row in found], indent=2))
         return
     shown, session, left = 0, None, list(switches)
     for call in found:
@@ -139,20 +139,20 @@ def session_of(ledger: Ledger, session: str) -> list[Call]:
 
 
 def one(ledger: Ledger, call: str, session: str, as_json: bool) -> None:
-    found = queries.named(ledger, call, session)
-    if not found:
+    names = queries.named(ledger, call, session)
+    if not names:
         raise UsageError(f"there is no call {call[:80]!r} in the ledger", do="list the newest with: truecall log")
-    if len({name for _, name in found}) > 1:
-        some = ", ".join(name for _, name in found[:4])
-        raise UsageError(f"{len(found)} calls start with {call[:80]!r}: {some}", do="give more of the id")
-    every = session_of(ledger, found[0][0])
-    each = next(each for each in every if each.call == found[0][1])
+    if len({name for _, name in names}) > 1:
+        some = ", ".join(name for _, name in names[:4])
+        raise UsageError(f"{len(names)} calls start with {call[:80]!r}: {some}", do="give more of the id")
+    session_calls = session_of(ledger, names[0][0])
+    each = next(each for each in session_calls if each.call == names[0][1])
     if as_json:
-        click.echo(json.dumps(text.plain(each, every), indent=2))
+        click.echo(json.dumps(text.plain(each, session_calls), indent=2))
     else:
-        text.full(each, every)
-        if len(found) > 1:
-            click.echo(f"  {len(found) - 1} older sessions have a call with this id: choose one with --session")
+        text.full(each, session_calls)
+        if len(names) > 1:
+            click.echo(f"  {len(names) - 1} older sessions have a call with this id: choose one with --session")
 
 
 def forget(ledger: Ledger | None, folder: str, before: float, yes: bool) -> None:

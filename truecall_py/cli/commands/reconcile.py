@@ -101,7 +101,7 @@ def gave_up(ledger: Ledger, folder: str, call: str) -> int:
             click.echo(f"not given up: {what}")
             wrapped("found", f"its source now says: {result.found}")
             wrapped("to do", STANDS[result.state == PENDING])
-    return 0 if all(each.state == reconciling.GIVEN_UP for each in results) else OPEN
+    return 0 if all(result.state == reconciling.GIVEN_UP for result in results) else OPEN
 
 
 def once(ledger: Ledger, folder: str, as_json: bool) -> int:
@@ -125,7 +125,7 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
     code."""
     looks: dict[str, int] = {}
     due: dict[str, float] = {}
-    told: dict[str, tuple[str, str, bool]] = {}
+    reported: dict[str, tuple[str, str, bool]] = {}
     done: dict[str, Result] = {}
     while True:
         begun = time.monotonic()
@@ -138,9 +138,9 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
             due[name] = begun + max(pause, reconciling.PAUSES[min(looks[name], len(reconciling.PAUSES) - 1)])
             done[name] = result
             mark = (result.state, result.found, result.item.overdue(time.time()))
-            if told.get(name) != mark and not as_json:
+            if reported.get(name) != mark and not as_json:
                 show(result, time.time())
-            told[name] = mark
+            reported[name] = mark
         names = {item.name for item in items}
         for name, result in done.items():
             if result.open and name not in names:  # another process resolved it, or gave it up
@@ -148,13 +148,13 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
         now = time.time()
         if as_json:
             click.echo(json.dumps(plain(list(done.values()), now)))
-        left = [each for name, each in done.items()
-                if each.open and name in names and reconciling.read_last_lookup(each.item, folder)]  # fmt: skip
+        left = [result for name, result in done.items()
+                if result.open and name in names and reconciling.read_last_lookup(result.item, folder)]  # fmt: skip
         if not left:
             if not as_json:
                 click.echo(summary(list(done.values()), now) if done else NOTHING)
             return exit_code(list(done.values()), now)
-        time.sleep(max(0.0, min(pause, min(due[each.item.name] for each in left) - time.monotonic())))
+        time.sleep(max(0.0, min(pause, min(due[result.item.name] for result in left) - time.monotonic())))
 
 
 def exit_code(results: list[Result], now: float) -> int:
@@ -170,8 +170,8 @@ def exit_code(results: list[Result], now: float) -> int:
 def about(item: Item) -> str:
     """An item by its contract and the values in its receipt."""
     match = item.operation.match if item.operation else {}
-    told = ", ".join(f"{name} {value}" for name, value in match.items())
-    return f"{item.contract}  {told or item.tool}"
+    matched = ", ".join(f"{name} {value}" for name, value in match.items())
+    return f"{item.contract}  {matched or item.tool}"
 
 
 def show(result: Result, now: float) -> None:
@@ -186,8 +186,8 @@ def show(result: Result, now: float) -> None:
         wrapped("found", result.found)
     if result.why:
         wrapped("because", result.why)
-    for each in result.whole:
-        wrapped("whole", each)
+    for event in result.whole:
+        wrapped("whole", event)
     if result.open:
         wrapped("call", f"{item.tool} {item.call}")
         deadline = item.deadline
@@ -208,7 +208,7 @@ def summary(results: list[Result], now: float) -> str:
     late = [result for result in results if result.open and result.item.overdue(now)]
     rest = [result for result in results if result not in late]
     names = [(VERIFIED, "done"), (REFUTED, "refuted"), (DUPLICATE, "done twice"), (PENDING, "pending")]
-    parts = [f"{sum(each.state == state for each in rest)} {name}" for state, name in names
+    parts = [f"{sum(result.state == state for result in rest)} {name}" for state, name in names
              if any(result.state == state for result in rest)]  # fmt: skip
     unknown = sum(result.open and result.state != PENDING for result in rest)
     parts += [f"{unknown} unknown"] if unknown else []

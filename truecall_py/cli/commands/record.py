@@ -102,9 +102,9 @@ def seconds(given: str) -> float:
     from truecall_py.contract_files.fields import parse_duration
 
     try:
-        found = parse_duration(given)
+        seconds = parse_duration(given)
     except ValueError:
-        found = 0.0
-    if found <= 0:
+        seconds = 0.0
+    if seconds <= 0:
         raise UsageError(f"{given!r} is not a duration", do="write it like 30s or 10m")
-    return found
+    return seconds

@@ -84,18 +84,18 @@ def cores() -> int:
 
 def found(names: Sequence[str]) -> list[str]:
     """The transcripts to read: files as named, and all *.jsonl files below a folder. Raises UsageError."""
-    every: list[str] = []
+    paths: list[str] = []
     for name in names:
         if os.path.isdir(name):
             below = [os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files]
-            every += sorted(each for each in below if each.endswith(".jsonl") and os.path.isfile(each))
+            paths += sorted(path for path in below if path.endswith(".jsonl") and os.path.isfile(path))
         elif os.path.isfile(name):
-            every.append(name)
+            paths.append(name)
         else:
             raise UsageError("there is no such transcript", name, "give a *.jsonl file, or a folder of them")
-    if not every:
+    if not paths:
         raise UsageError("there is no transcript in", ", ".join(names), "give a folder that has *.jsonl files")
-    return list(dict.fromkeys(every))
+    return list(dict.fromkeys(paths))
 
 
 def pages(sources: Sequence[Source], look: Look, path: str) -> Iterator[Any]:
@@ -126,15 +126,15 @@ def shown(pool: Pool, look: Look, total: Sums) -> None:
     out = sys.stdout.buffer
     with bar(len(pool.items)) as waiting:
         pool.tick = waiting.tick
-        for each in pool:
+        for result in pool:
             waiting.hide()
-            if not isinstance(each, Done):
-                out.write(each.data)
-            elif each.died:
+            if not isinstance(result, Done):
+                out.write(result.data)
+            elif result.died:
                 total.total["unreadable"] += 1
-                out.write(replay_report.trouble(each.item, each.died, look))
+                out.write(replay_report.trouble(result.item, result.died, look))
             else:
-                total.plus(each.told)
+                total.plus(result.told)
             out.flush()
 
 
@@ -181,8 +181,8 @@ class NoBar:
 
 @contextlib.contextmanager
 def bar(count: int) -> Iterator[Bar | NoBar]:
-    found = Bar(count) if count > 1 and sys.stderr.isatty() else NoBar()
+    bar = Bar(count) if count > 1 and sys.stderr.isatty() else NoBar()
     try:
-        yield found
+        yield bar
     finally:
-        found.end()
+        bar.end()

@@ -69,18 +69,18 @@ def exit_code(
 
 def upward() -> tuple[str, ...]:
     """Every truecall.yaml from here upward. Raises UsageError where there is none."""
-    every, folder = [], os.getcwd()
+    subjects, folder = [], os.getcwd()
     while True:
         path = os.path.join(folder, FILE_NAME)
         if os.path.exists(path):
-            every.append(os.path.relpath(path))
+            subjects.append(os.path.relpath(path))
         if folder == os.path.dirname(folder):
             break
         folder = os.path.dirname(folder)
-    if not every:
+    if not subjects:
         what = f"there is no {FILE_NAME} here or in a folder above"
         raise UsageError(what, os.getcwd(), "give a contract file or a --pack, or create one with: truecall init")
-    return tuple(every)
+    return tuple(subjects)
 
 
 def found(paths: Iterable[str]) -> Iterator[str]:

@@ -187,11 +187,11 @@ def listed(state: str) -> None:
     for path in paths:
         folder = folder_of(state, path)
         names = pins(folder)
-        found = source(path, os.path.dirname(path), state)
-        if found is None or found.status == UNTRUSTED:
-            click.echo(f"{path}: not enforced, because it {found.why if found else 'is not trusted'}")
+        known = source(path, os.path.dirname(path), state)
+        if known is None or known.status == UNTRUSTED:
+            click.echo(f"{path}: not enforced, because it {known.why if known else 'is not trusted'}")
             continue
         header = read_pin(os.path.join(folder, names[0])).header
         at = time.strftime("%Y-%m-%d %H:%M", time.localtime(header["trusted_at"]))
         more = f", {len(names)} versions" if len(names) > 1 else ""
-        click.echo(f"{path}: {found.status}, {count(len(found.contracts()), 'contract')}, since {at}{more}")
+        click.echo(f"{path}: {known.status}, {count(len(known.contracts()), 'contract')}, since {at}{more}")

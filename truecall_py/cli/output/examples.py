@@ -38,7 +38,7 @@ def text(subjects: Sequence[Subject], results: Results, require: bool) -> str:
         if subject.path != path:
             path = subject.path
             lines.append(click.style(harmless(path), bold=True))
-        own = [result for each, result in results if each is subject]
+        own = [result for owner, result in results if owner is subject]
         lines.append(headline(subject, own, require))
         for result in own:
             if not result.holds:
@@ -137,7 +137,7 @@ def json_(subjects: Sequence[Subject], results: Results, require: bool) -> str:
     found = [
         {
             "contract": subject.id, "path": subject.path, "line": subject.line,
-            "examples": [plain(result) for each, result in results if each is subject],
+            "examples": [plain(result) for owner, result in results if owner is subject],
         }
         for subject in subjects
     ]  # fmt: skip
@@ -148,7 +148,7 @@ def junit(subjects: Sequence[Subject], results: Results, require: bool) -> str:
     """One test case per example; a contract without examples is skipped, or a failure with --require."""
     cases = []
     for subject in subjects:
-        rows = [(result.example.title, *kind(result)) for each, result in results if each is subject]
+        rows = [(result.example.title, *kind(result)) for owner, result in results if owner is subject]
         bare = ("no examples", "failure" if require else "skipped", "the contract has no examples")
         for title, sort, words in rows or [bare]:
             cases.append(Case(subject.id, title, sort, words, {"file": subject.path}))

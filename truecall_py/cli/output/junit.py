@@ -26,15 +26,15 @@ class Case:
 
 def suite(name: str, cases: Iterable[Case]) -> str:
     """The XML document of one test suite."""
-    found = ElementTree.Element("testsuite", name=name)
+    suite = ElementTree.Element("testsuite", name=name)
     totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     for each in cases:
-        case = ElementTree.SubElement(found, "testcase", {"classname": each.group, "name": each.name, **each.more})
+        case = ElementTree.SubElement(suite, "testcase", {"classname": each.group, "name": each.name, **each.more})
         totals["tests"] += 1
         if each.kind:
             totals[TOTALS[each.kind]] += 1
             ElementTree.SubElement(case, each.kind, message=each.words[:300]).text = each.words
     for total, number in totals.items():
-        found.set(total, str(number))
-    ElementTree.indent(found)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(found, encoding="unicode") + "\n"
+        suite.set(total, str(number))
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"

@@ -48,7 +48,7 @@ class Sums:
         self.contracts: dict[str, dict[str, int]] = {}
 
     def call(self, made: Made, found: list[Replayed]) -> None:
-        worst = min((each.state for each in found), key=STATES.index, default="")
+        worst = min((replayed.state for replayed in found), key=STATES.index, default="")
         states = {KEYS[worst]: 1} if worst else {}
         one = {"calls": 1, "applied": int(bool(found)), **states}
         add(self.total, {**one, "unanswered": int(made.trouble != "" and made.call.event == "PreToolUse")})
@@ -104,8 +104,8 @@ class Page:
         if not self.begun:
             self.begun = True
             yield (self.style(harmless(self.path), bold=True) + "\n").encode("utf-8", "backslashreplace")
-        for each in given:
-            yield (each + "\n").encode("utf-8", "backslashreplace")
+        for replayed in given:
+            yield (replayed + "\n").encode("utf-8", "backslashreplace")
 
     def head(self, state: str, what: str, line: int, rest: str) -> str:
         about = fitting(f"{what}  line {line}  {rest}", self.look.room - 14)
@@ -147,8 +147,8 @@ class Page:
 
     def end(self, lines: Lines, sums: Sums) -> Iterator[bytes]:
         if not lines.harness and lines.number:
-            readable = (each for each in clients.NAMES if clients.find_part(each, "transcript") is not None)
-            names = " or ".join(clients.load_registration(each).client for each in readable)
+            readable = (name for name in clients.NAMES if clients.find_part(name, "transcript") is not None)
+            names = " or ".join(clients.load_registration(name).client for name in readable)
             yield from self.lines(f"  not a transcript of {names}")
             return
         total = sums.total
@@ -208,8 +208,8 @@ class Plain:
 
 
 def check(one: Outcome) -> dict[str, Any]:
-    found = None if one.state == THEN else quoted(one.found, 2000)
-    return {"check": one.check, "verdict": word(one.state), "expected": quoted(one.expected, 2000), "found": found}
+    evidence = None if one.state == THEN else quoted(one.found, 2000)
+    return {"check": one.check, "verdict": word(one.state), "expected": quoted(one.expected, 2000), "found": evidence}
 
 
 def word(state: str) -> str:
@@ -237,8 +237,8 @@ def summary(sums: Sums, look: Look) -> None:
         return
     click.echo("\n" + click.style(f"{count(total['transcripts'], 'transcript')}, {count(total['calls'], 'call')}, "
                                   f"{total['applied']} with a contract", bold=True))  # fmt: skip
-    for each in told(total):
-        click.echo(each)
+    for sentence in told(total):
+        click.echo(sentence)
     names = ("verified", "refuted", "unverified", "world")
     table("tool", [{"tool": name, **counts} for name, counts in ordered(sums.tools)], "calls", "applied", *names)
     contracts = [{"contract": name, **counts} for name, counts in ordered(sums.contracts)]
@@ -247,7 +247,8 @@ def summary(sums: Sums, look: Look) -> None:
 
 def told(total: dict[str, int]) -> Iterator[str]:
     """The totals in sentences, without those that are 0."""
-    judged = ", ".join(f"{total[KEYS[each]]} {each}" for each in (REFUTED, UNVERIFIED, VERIFIED) if total[KEYS[each]])
+    counts_by_state = [(total[KEYS[state]], state) for state in (REFUTED, UNVERIFIED, VERIFIED)]
+    judged = ", ".join(f"{number} {state}" for number, state in counts_by_state if number)
     if judged:
         yield f"by the calls themselves: {judged}"
     if total["world"]:
@@ -277,7 +278,7 @@ def ordered(named: dict[str, dict[str, int]]) -> Iterable[tuple[str, dict[str, i
 
     def first(item: tuple[str, dict[str, int]]) -> tuple[Any, ...]:
         counts = item[1]
-        every = counts.get("calls", counts.get("verdicts", 0))
-        return -counts["refuted"], -counts["unverified"], -counts.get("applied", 0), -every, item[0]
+        count = counts.get("calls", counts.get("verdicts", 0))
+        return -counts["refuted"], -counts["unverified"], -counts.get("applied", 0), -count, item[0]
 
     return sorted(named.items(), key=first)

@@ -122,12 +122,12 @@ def summary(out: Console, results: list[Judged]) -> None:
 def plain(result: Judged) -> dict[str, Any]:
     judgement = result.judgement
     call = judgement.call if judgement else None
-    found: dict[str, Any] = {"payload": result.name, "verdict": result.state or None}
+    plain: dict[str, Any] = {"payload": result.name, "verdict": result.state or None}
     if judgement is None:
-        return {**found, "trouble": result.trouble}
+        return {**plain, "trouble": result.trouble}
     if call:
-        found |= {"harness": call.harness, "event": call.event, "tool": call.tool, "call_id": call.call_id}
-    found["contracts"] = [
+        plain |= {"harness": call.harness, "event": call.event, "tool": call.tool, "call_id": call.call_id}
+    plain["contracts"] = [
         {
             "id": verdict.contract, "source": verdict.source, "verdict": verdict.state, "outcome": verdict.outcome,
             "mode": verdict.mode, "subject": verdict.subject, "seconds": round(verdict.seconds, 4),
@@ -143,9 +143,9 @@ def plain(result: Judged) -> dict[str, Any]:
         }
         for verdict in judgement.verdicts
     ]  # fmt: skip
-    found["correction"] = judgement.correction.text if judgement.correction else None
-    found["replaces_output"] = judgement.correction.replace if judgement.correction else None
-    return found
+    plain["correction"] = judgement.correction.text if judgement.correction else None
+    plain["replaces_output"] = judgement.correction.replace if judgement.correction else None
+    return plain
 
 
 def json_(results: list[Judged]) -> str:
@@ -169,7 +169,7 @@ def cases(result: Judged) -> list[tuple[str, str, str, float]]:
         return [("payload", "error", harmless(result.trouble), 0.0)]
     if not judgement.verdicts:
         return [("no contract applies", "skipped", "no contract applies to this payload", 0.0)]
-    found = []
+    lines = []
     for verdict in judgement.verdicts:
         kind = {REFUTED: "failure", UNVERIFIED: "error"}.get(verdict.state, "")
         words = "\n".join(
@@ -178,8 +178,8 @@ def cases(result: Judged) -> list[tuple[str, str, str, float]]:
             if outcome.state == verdict.state
         )
         name = f"{verdict.contract} [{harmless(verdict.subject)}]" if verdict.subject else verdict.contract
-        found.append((name, kind, words if kind else "", verdict.seconds))
-    return found
+        lines.append((name, kind, words if kind else "", verdict.seconds))
+    return lines
 
 
 FORMS = {"text": text, "json": json_, "junit": junit}

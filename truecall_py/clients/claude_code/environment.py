@@ -39,8 +39,8 @@ def read_environment(project: str, given: Mapping[str, str]) -> tuple[dict[str, 
 def elsewhere(value: str, project: str) -> bool:
     """Whether no folder of a PATH lies in the project, or follows the working folder."""
     root = os.path.realpath(repository(project) or project).rstrip("/")
-    return all(each.startswith("/") and not f"{os.path.realpath(each)}/".startswith(f"{root}/")
-               for each in value.split(":"))  # fmt: skip
+    return all(folder.startswith("/") and not f"{os.path.realpath(folder)}/".startswith(f"{root}/")
+               for folder in value.split(":"))  # fmt: skip
 
 
 def wrap_command(command: str, env: Mapping[str, str]) -> tuple[str, str]:

@@ -91,8 +91,8 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=event,
         tool=tool,
         kinds=frozenset((what,)),
-        args=(named := neutral(args)),
-        added=tuple(name for name in named if name not in args),
+        args=(plain_args := neutral(args)),
+        added=tuple(name for name in plain_args if name not in args),
         files=files(tool, what, args, about, cwd),
         result=ABSENT if failed else result,
         is_error=is_error,
@@ -127,11 +127,11 @@ ONLY = {"PostToolBatch": REFUSED}
 def refused(payload: dict[str, Any]) -> tuple[ToolCall, ...]:
     """The calls of a batch that the client refused before they ran (an edit whose text is not there, a file
     that is missing): no other event tells of them. Each is an attempt that failed and said so."""
-    found = payload.get("tool_calls") if payload.get("hook_event_name") == "PostToolBatch" else None
+    rows = payload.get("tool_calls") if payload.get("hook_event_name") == "PostToolBatch" else None
     marks = ("session_id", "cwd", "agent_id", "prompt_id")
     shared: dict[str, Any] = {key: payload[key] for key in marks if key in payload}
     calls: list[ToolCall] = []
-    for item in found if isinstance(found, list) else ():
+    for item in rows if isinstance(rows, list) else ():
         said = item.get("tool_response") if isinstance(item, dict) else None
         if not isinstance(said, str) or not said.startswith(REFUSED):
             continue

@@ -34,8 +34,8 @@ def list_settings_files(project: str) -> list[str]:
 
 def read_variables(path: str) -> dict[str, str]:
     """The environment that a settings file of Claude Code gives to all that it starts."""
-    found = read_as_client(path, REGISTRATION).get("env")
-    plain = found.items() if isinstance(found, dict) else ()
+    variables = read_as_client(path, REGISTRATION).get("env")
+    plain = variables.items() if isinstance(variables, dict) else ()
     return {key: str(value) for key, value in plain if isinstance(value, (str, int, float))}
 
 
@@ -47,8 +47,8 @@ def find_simple_mode(project: str, given: Mapping[str, str]) -> Iterator[Finding
     for who, files in ways:
         value, where = given.get(SIMPLE, ""), ""
         for path in files:
-            if SIMPLE in (found := read_variables(path)):
-                value, where = found[SIMPLE], path
+            if SIMPLE in (variables := read_variables(path)):
+                value, where = variables[SIMPLE], path
         if value.strip().lower() in TRUE:
             hits.append((who, value, where))
     for value, where in dict.fromkeys((value, where) for _, value, where in hits):

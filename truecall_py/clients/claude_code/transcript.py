@@ -107,7 +107,7 @@ class Reader:
 
     def heard(self, plain: dict[str, Any], agent: str, blocks: list[dict[str, Any]]) -> Iterator[Made | Said]:
         """A line of the user's: a prompt, which ends the turn before it, or the answers to calls."""
-        results = [each for each in blocks if each.get("type") == "tool_result"]
+        results = [block for block in blocks if block.get("type") == "tool_result"]
         if not results:
             yield from self.closed(agent)
             old = self.turns.get(agent)
@@ -116,13 +116,13 @@ class Reader:
                 self.turns[agent] = Turn(number)
         for block in results:
             name = str(block.get("tool_use_id") or "")
-            asked = self.asked.pop(name, None)
-            if asked is None:
+            request = self.asked.pop(name, None)
+            if request is None:
                 self.lines.damage(f"an answer to the call {name[:60]}, which is not in this transcript")
                 self.turns.setdefault(agent, Turn("")).whole = False
                 continue
             own = plain.get("toolUseResult", ABSENT) if len(results) == 1 else ABSENT
-            yield from self.made(asked, plain, block, own)
+            yield from self.made(request, plain, block, own)
 
     def made(self, asked: Asked, plain: dict[str, Any], block: dict[str, Any], own: Any) -> Iterator[Made]:
         """The call with its answer, as a hook would have been told of it."""
@@ -145,14 +145,14 @@ class Reader:
         yield Made(self.lines.number, call, REPLACED if said.startswith(self.heads) else "")
 
     def unanswered(self, name: str) -> Iterator[Made]:
-        asked = self.asked.pop(name)
+        request = self.asked.pop(name)
         try:
-            call = harness.announced({**asked.about, "cwd": asked.cwd, "hook_event_name": harness.BEFORE})
+            call = harness.announced({**request.about, "cwd": request.cwd, "hook_event_name": harness.BEFORE})
         except PayloadError as error:
-            self.lines.damage(error.what, asked.line)
+            self.lines.damage(error.what, request.line)
             return
         if call is not None:
-            yield Made(asked.line, call, NO_ANSWER)
+            yield Made(request.line, call, NO_ANSWER)
 
     def closed(self, agent: str) -> Iterator[Said]:
         """The end of a turn, if its agent said something last."""
@@ -163,7 +163,7 @@ class Reader:
         event = "SubagentStop" if agent else "Stop"
         stop = harness.stopping({**turn.about, "hook_event_name": event, "last_assistant_message": message})
         if stop is not None:
-            waits = any(asked.about.get("agent_id", "") == agent for asked in self.asked.values())
+            waits = any(request.about.get("agent_id", "") == agent for request in self.asked.values())
             yield Said(turn.line, stop, turn.whole and not waits)
 
     def end(self) -> Iterator[Made | Said]:

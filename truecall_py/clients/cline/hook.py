@@ -63,10 +63,10 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     elif tool == "apply_patch":
         kinds = apply_patch.kinds(changed)
     shell = kind == "shell"
-    told = payload.get("postToolUse")
+    report = payload.get("postToolUse")
     # One event for everything: MCP's flag is the server's own word to the model, and no claim of success.
     failed = bool(record.get("error")) or is_error is True or any(not row["success"] for row in rows)
-    failed = failed or (isinstance(told, dict) and told.get("success") is False)
+    failed = failed or (isinstance(report, dict) and report.get("success") is False)
     code = exit_code(rows) if shell else None
     duration = record.get("durationMs")
     return ToolCall(
@@ -120,7 +120,7 @@ def command(args: dict[str, Any]) -> dict[str, Any]:
     project's folder: they become lines of one only where none can mean something for the next."""
     given = args.get("commands", args.get("input", args.get("command")))
     lines = [line(item) for item in (given if isinstance(given, list) else [given])]
-    if not lines or not all(lines) or (len(lines) > 1 and any(word in each for each in lines for word in UNJOINED)):
+    if not lines or not all(lines) or (len(lines) > 1 and any(word in line for line in lines for word in UNJOINED)):
         return args
     return {**args, "command": "\n".join(lines)}
 

@@ -38,9 +38,9 @@ def last_record(descriptor: int, call_id: str, world: World) -> tuple[int | None
     wanted = call_id.encode("utf-8", "replace")
     for line in read_backwards(descriptor, world) if wanted else ():
         if wanted in line and b"item_completed" in line:
-            found = read(line, call_id)
-            if found is not None:
-                return found
+            code = read(line, call_id)
+            if code is not None:
+                return code
     return None, UNKNOWN
 
 

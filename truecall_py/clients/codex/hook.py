@@ -73,8 +73,8 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=event,
         tool=tool,
         kinds=what,
-        args=(named := neutral(args, changed)),
-        added=tuple(name for name in named if name not in args),
+        args=(plain_args := neutral(args, changed)),
+        added=tuple(name for name in plain_args if name not in args),
         files=changed,
         result=result,
         is_error=is_error,
@@ -129,8 +129,8 @@ def inner(call: ToolCall) -> ToolCall:
         return call
     text = f"{command[begin:end]}*** End Patch"
     changed = apply_patch.files(text, folder)
-    told = {"tool": "apply_patch", "kinds": kinds("apply_patch", changed), "files": changed, "start_cwd": folder}
-    return ToolCall(**{**call.__dict__, **told, "args": neutral({"command": text}, changed)})
+    fields = {"tool": "apply_patch", "kinds": kinds("apply_patch", changed), "files": changed, "start_cwd": folder}
+    return ToolCall(**{**call.__dict__, **fields, "args": neutral({"command": text}, changed)})
 
 
 def waits(payload: dict[str, Any]) -> ToolCall | None:
@@ -145,8 +145,8 @@ def neutral(args: dict[str, Any], changed: tuple[File, ...]) -> dict[str, Any]:
     """The arguments as sent; a patch of one file gets `path`, and `content` where it adds that file."""
     if len(changed) != 1:
         return args
-    named = {**args, "path": changed[0].path}
-    return named if changed[0].content is None else {**named, "content": changed[0].content}
+    with_path = {**args, "path": changed[0].path}
+    return with_path if changed[0].content is None else {**with_path, "content": changed[0].content}
 
 
 def refuse(event: str, reason: str, notices: tuple[str, ...]) -> Reply:

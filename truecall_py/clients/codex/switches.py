@@ -25,14 +25,15 @@ def find_switches(mine: list[Handler], project: str, given: Mapping[str, str]) -
     rows = read_plain(own).get("projects")
     known = [rows.get(folder) for folder in folders] if isinstance(rows, dict) else []
     files = [own]
-    if any(isinstance(each, dict) and each.get("trust_level") == "trusted" for each in known):
+    if any(isinstance(row, dict) and row.get("trust_level") == "trusted" for row in known):
         beside = [os.path.dirname(place(REGISTRATION, PROJECT, folder)) for folder in reversed(folders)]
-        files += [os.path.join(each, "config.toml") for each in beside]
+        files += [os.path.join(above, "config.toml") for above in beside]
     said: dict[str, tuple[Any, str]] = {}
     for path in files:
         features = read_plain(path).get("features")
         if isinstance(features, dict):
             said |= {key: (value, path) for key, value in features.items()}
-    name = next((each for each in ("hooks", "codex_hooks") if each in said), "")  # the new name wins over the old one
+    # The new name wins over the old one.
+    name = next((feature for feature in ("hooks", "codex_hooks") if feature in said), "")
     if name and said[name][0] is False:
         yield switched_off(REGISTRATION.name, f"features.{name} is false in config.toml", "Codex", said[name][1])

@@ -167,8 +167,8 @@ class Reader:
                 self.lines.scripts += 1
                 self.whole = False
             return
-        asked, ended = self.asked.pop(name, None), self.ended.pop(name, None)
-        if asked is None:
+        request, ended = self.asked.pop(name, None), self.ended.pop(name, None)
+        if request is None:
             return  # of a tool of which no hook is told
         said = whole_text(output)
         fate = read_output(said)
@@ -178,17 +178,17 @@ class Reader:
         if said.startswith(self.heads):
             found = recorded(ended or {})
             if found is None or found[3] is None:
-                yield from self.made(name, asked, said, fate, REPLACED)
+                yield from self.made(name, request, said, fate, REPLACED)
                 return
             answer = found[3]
-        elif asked.tool.startswith("mcp__"):
+        elif request.tool.startswith("mcp__"):
             found = recorded(ended or {})
             answer = found[3] if found and found[3] is not None else blocks(output)
-        elif asked.tool == "Bash":
+        elif request.tool == "Bash":
             answer = said.partition("\nOutput:\n")[2] if "\nOutput:\n" in said else said
-        elif asked.tool == "apply_patch":
+        elif request.tool == "apply_patch":
             answer = said
-        yield from self.made(name, asked, answer, fate)
+        yield from self.made(name, request, answer, fate)
 
     def made(self, name: str, asked: Asked, answer: Any, fate: Fate, trouble: str = "") -> Iterator[Made]:
         """The call with its answer, as a hook would have been told of it; how it ended is what the rollout says."""
@@ -217,15 +217,15 @@ class Reader:
         return {**about, "agent_id": self.agent} if self.agent else about
 
     def unanswered(self, name: str) -> Iterator[Made]:
-        asked = self.asked.pop(name)
+        request = self.asked.pop(name)
         self.ended.pop(name, None)
         try:
-            call = harness.announced({**self.payload(name, asked), "hook_event_name": harness.BEFORE})
+            call = harness.announced({**self.payload(name, request), "hook_event_name": harness.BEFORE})
         except PayloadError as error:
-            self.lines.damage(error.what, asked.line)
+            self.lines.damage(error.what, request.line)
             return
         if call is not None:
-            yield Made(asked.line, call, NO_ANSWER)
+            yield Made(request.line, call, NO_ANSWER)
 
     def closed(self) -> Iterator[Said]:
         """The end of a turn, if the agent said something last."""
@@ -273,7 +273,7 @@ def whole_text(output: Any) -> str:
 def blocks(output: Any) -> Any:
     """An MCP answer by the output alone: the blocks below the header of 0.144.6, or those behind the first."""
     if isinstance(output, list):
-        return [{**each, "type": "text"} for each in output[1:] if isinstance(each, dict)]
+        return [{**block, "type": "text"} for block in output[1:] if isinstance(block, dict)]
     head, mark, rest = whole_text(output).partition("Output:\n")
     try:
         return loads(rest) if mark and head.startswith("Wall time") else whole_text(output)

@@ -58,7 +58,7 @@ def name_hooks_file(path: str) -> str:
 def handlers(doc: Document | None, path: str) -> Handlers:
     """(key in hooks.state, hash where it is ours, whether it is ours) of every handler of a hooks.json."""
     hooks = doc.root.plain().get("hooks", {}) if doc is not None else {}
-    found = []
+    lines_found = []
     for event, groups in hooks.items():
         # What is of another shape is below an event that Codex does not know, or in a group that it passes over.
         for number, group in enumerate(groups if isinstance(groups, list) else ()):
@@ -68,8 +68,8 @@ def handlers(doc: Document | None, path: str) -> Handlers:
                     continue
                 mine = bool(words(handler.get("command")))
                 key = f"{path}:{label(event)}:{number}:{place}"
-                found.append((key, trusted_hash(event, group, handler) if mine else "", mine))
-    return found
+                lines_found.append((key, trusted_hash(event, group, handler) if mine else "", mine))
+    return lines_found
 
 
 def states(plain: dict[str, Any]) -> dict[str, Any]:
@@ -187,11 +187,11 @@ def header(line: str) -> str | None:
     if not line.lstrip(" \t").startswith("[") or "hooks" not in line or "state" not in line:
         return None
     try:
-        found = parse_toml(line)["hooks"]["state"]
+        states = parse_toml(line)["hooks"]["state"]
     except (SettingsError, LookupError, TypeError):
         return None
-    key = next(iter(found), None) if isinstance(found, dict) and len(found) == 1 else None
-    return key if key is not None and found[key] == {} else None
+    key = next(iter(states), None) if isinstance(states, dict) and len(states) == 1 else None
+    return key if key is not None and states[key] == {} else None
 
 
 def refresh(pieces: tuple[str, ...], text: str) -> tuple[str, ...]:

@@ -106,8 +106,8 @@ def arguments(tool: object, given: object) -> object:
     """The arguments, which come as an object or as its JSON; a patch may come as it is."""
     if not isinstance(given, str):
         return given
-    found = decoded(given)
-    return {"input": given} if found is ABSENT and tool == "apply_patch" else {} if given == "" else found
+    args = decoded(given)
+    return {"input": given} if args is ABSENT and tool == "apply_patch" else {} if given == "" else args
 
 
 def kind(tool: str, args: dict[str, Any]) -> str:
@@ -130,9 +130,9 @@ def files(tool: str, args: dict[str, Any], cwd: str | None) -> tuple[File, ...]:
 
 def result(text: str) -> Any:
     """The structured result. The client joins the blocks of an MCP answer with an empty line."""
-    found = decoded(text)
-    if found is not ABSENT or "\n\n" not in text:
-        return found
+    decoded_text = decoded(text)
+    if decoded_text is not ABSENT or "\n\n" not in text:
+        return decoded_text
     return blocks([{"type": "text", "text": piece} for piece in text.split("\n\n")])[0]
 
 

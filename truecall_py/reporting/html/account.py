@@ -38,20 +38,20 @@ class Account:
 
     def session(self, name: str, events: Sequence[Event]) -> None:
         """Adds one session: its calls that began at `since` or later."""
-        every = [call for call in calls.of(events) if call.at >= self.since]
+        calls_since = [call for call in calls.of(events) if call.at >= self.since]
         events = [event for event in events if event.at >= self.since]
-        followed = Sequels(every)
-        self.figures.session(every, followed)
-        self.waits.session(every, followed)
+        followed = Sequels(calls_since)
+        self.figures.session(calls_since, followed)
+        self.waits.session(calls_since, followed)
         self.operations += view.count_operations(events, self.now)
-        self.right += sum(followed.of(call).right is not None for call in every if call.was_corrected)
+        self.right += sum(followed.of(call).right is not None for call in calls_since if call.was_corrected)
         stops = [event for event in events if event.event == STOP and "held" in event.data]
         self.stops += len(stops)
         self.held += sum(bool(stop.data.get("held")) for stop in stops)
-        if every:
-            self.first = min(self.first, *(call.at for call in every))
-            self.last = max(self.last, *(call.at for call in every))
-            self.tell(name, events, every, followed)
+        if calls_since:
+            self.first = min(self.first, *(call.at for call in calls_since))
+            self.last = max(self.last, *(call.at for call in calls_since))
+            self.tell(name, events, calls_since, followed)
 
     def tell(self, name: str, events: Sequence[Event], every: Sequence[Call], followed: Sequels) -> None:
         """Adds the session's calls to the page, as far as there is room."""

@@ -63,7 +63,7 @@ def badge(name: str, word: str = "") -> Markup:
 
 def mark(call: Call) -> Markup:
     """The badge of a call."""
-    twice = any(each.get("outcome") == DUPLICATE for each in call.verdicts) and stands(call) == REFUTED
+    twice = any(row.get("outcome") == DUPLICATE for row in call.verdicts) and stands(call) == REFUTED
     return badge(stands(call), DONE_TWICE if twice else "")
 
 
@@ -97,7 +97,7 @@ def fact(name: object, value: object) -> list[Markup]:
 
 def verdicts(call: Call) -> Markup:
     """The current verdicts with their evidence."""
-    parts = [verdict(each) for each in call.verdicts[:VERDICTS]]
+    parts = [verdict(row) for row in call.verdicts[:VERDICTS]]
     left = len(call.verdicts) - len(parts)
     return join(*parts, tag("p", f"and {left} more verdicts", class_="muted") if left else None)
 
@@ -119,8 +119,8 @@ def verdict(each: dict[str, Any]) -> Markup:
 def evidence(each: dict[str, Any]) -> list[Markup]:
     """The rows for one verdict: subject, expected, found."""
     rows: list[Markup] = []
-    found = "because" if each.get("state") == UNVERIFIED else "found"
-    for key, name in (("subject", "about"), ("expected", "expected"), ("found", found)):
+    evidence_word = "because" if each.get("state") == UNVERIFIED else "found"
+    for key, name in (("subject", "about"), ("expected", "expected"), ("found", evidence_word)):
         if each.get(key):
             rows += fact(name, tag("div", tag("bdi", each[key]), class_=f"quote {key}"))
     return rows
@@ -151,7 +151,7 @@ def refused(call: Call) -> list[Markup]:
             rows += fact("order", ORDERS[order])
         other = call.data.get("alternatives")
         if isinstance(other, list) and other:
-            rows += fact("instead", join(*(data(each, 200) for each in other[:ARGUMENTS]), between=", "))
+            rows += fact("instead", join(*(data(value, 200) for value in other[:ARGUMENTS]), between=", "))
     return rows
 
 

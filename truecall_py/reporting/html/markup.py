@@ -43,18 +43,18 @@ def text(value: object, most: int = LONGEST) -> Markup:
 
 def flat(plain: str) -> str:
     """The text with at most MARKS combining marks on a letter: more would cover the lines around it."""
-    made: list[str] = []
+    html: list[str] = []
     run = 0
     for character in plain + " ":
         if unicodedata.category(character) in ("Mn", "Me"):
             run += 1
         else:
             if run > MARKS:
-                made.append(f"[{run - MARKS} marks]")
+                html.append(f"[{run - MARKS} marks]")
             run = 0
         if run <= MARKS:
-            made.append(character)
-    return "".join(made[:-1])
+            html.append(character)
+    return "".join(html[:-1])
 
 
 def join(*parts: object, between: str = "") -> Markup:
@@ -97,8 +97,8 @@ def data(value: object, most: int = LONGEST) -> Markup:
 def table(caption: str, head: tuple[str, ...], rows: list[tuple[object, ...]], class_: str = "") -> Markup:
     """A table in its own scrolling box; the first cell of each row is its header."""
     body = [
-        tag("tr", tag("th", first, scope="row"), *(tag("td", each) for each in rest)) for first, *rest in rows
+        tag("tr", tag("th", first, scope="row"), *(tag("td", text) for text in rest)) for first, *rest in rows
     ]  # fmt: skip
-    top = tag("tr", *(tag("th", each, scope="col") for each in head))
+    top = tag("tr", *(tag("th", title, scope="col") for title in head))
     markup = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", *body), class_=class_)
     return tag("div", markup, class_="wide", tabindex="0", role="region", aria_label=caption)

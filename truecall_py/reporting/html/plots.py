@@ -33,14 +33,14 @@ def percent(share: float) -> str:
 
 def bar(name: str, parts: Parts, whole: int) -> Markup:
     """One bar of parts side by side; `whole`: the count of the full width."""
-    told = ", ".join(f"{count} {word}" for _, word, count in parts if count) or "none"
+    legend = ", ".join(f"{count} {word}" for _, word, count in parts if count) or "none"
     drawn, at = [tag("rect", class_="ground", width="100%", height="10")], 0
     for colour, _, count in parts:
         if count:
             width = percent(count / whole)
             drawn.append(tag("rect", class_=f"fill {colour}", x=percent(at / whole), width=width, height="10"))
             at += count
-    return tag("svg", tag("title", f"{name}: {told}"), *drawn, class_="bar", role="img")
+    return tag("svg", tag("title", f"{name}: {legend}"), *drawn, class_="bar", role="img")
 
 
 def legend(parts: Parts) -> Markup:
@@ -97,14 +97,14 @@ def strip(
     marks, count = [], 0
     for row in range(len(LANES)):
         marks.append(tag("line", class_="lane", x1="0%", x2="100%", y1=HEIGHT * row + 12, y2=HEIGHT * row + 12))
-    for each in drawn:
-        lane, shape, path = MARKS.get(each["stands"], MARKS["none"])
-        y, count, colour = HEIGHT * lane + 12, count + 1, tone(each["stands"])
-        at = percent((each["began"] - began) / length)
-        if each["ended"] is not None:
-            until = percent((each["ended"] - began) / length)
+    for part in drawn:
+        lane, shape, path = MARKS.get(part["stands"], MARKS["none"])
+        y, count, colour = HEIGHT * lane + 12, count + 1, tone(part["stands"])
+        at = percent((part["began"] - began) / length)
+        if part["ended"] is not None:
+            until = percent((part["ended"] - began) / length)
             marks.append(tag("line", class_=f"span {colour}", x1=at, x2=until, y1=y, y2=y))
-        inside = tag("path", tag("title", each["says"]), class_=f"{shape} {colour}", d=path)
+        inside = tag("path", tag("title", part["says"]), class_=f"{shape} {colour}", d=path)
         marks.append(tag("svg", inside, x=at, y=y, width="1", height="1"))
     title, about = f"strip{number}", f"strip{number}-about"
     picture = tag(

@@ -38,15 +38,15 @@ def card(
 
 def claims(plain: dict[str, Any]) -> Markup:
     """The card of false successes among all claims of success."""
-    told = plain["claims"]
-    judged, false, open_ = told["judged"], told["false"], told["not_told"]
+    claims = plain["claims"]
+    judged, false, open_ = claims["judged"], claims["false"], claims["not_told"]
     parts = [
         ("lie", "false", false),
         ("unverified", "unverified", open_),
         ("verified", "true", judged - false - open_),
     ]
     drawn = join(plots.bar("Claims of success", parts, max(1, judged)), plots.legend(parts))
-    about = f"{100 * told['rate']:.1f}% of the claims of success were false" if judged else "no call was judged yet"
+    about = f"{100 * claims['rate']:.1f}% of the claims of success were false" if judged else "no call was judged yet"
     return card(
         "False successes", false, judged, "no claims yet", about, ("verified", "lie"),
         ("calls that reported success and are refuted now",

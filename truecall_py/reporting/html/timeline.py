@@ -98,10 +98,10 @@ class Timeline:
 
     def states(self, call: Call) -> list[tuple[str, str]]:
         """The events of a call in order: time of day and text."""
-        told = [row for event in call.events for row in text.happened(event, call)]
+        rows = [row for event in call.events for row in text.happened(event, call)]
         if call.state == calls.RUNNING:
-            told.append(("", "no end was recorded: it is running, was denied, or the session ended"))
-        return told
+            rows.append(("", "no end was recorded: it is running, was denied, or the session ended"))
+        return rows
 
 
 def day(at: float) -> str:
@@ -129,9 +129,9 @@ def stop(event: Event) -> Markup:
         said.append(f"{count(len(opened), 'verdict')} unresolved")
     line = tag("div", findings.clock(event.at), tag("span", ": ".join(said)), class_="line")
     parts = [
-        join("; " if number else None, data(each[0], 200), f" {findings.WORDS.get(str(each[1]), 'unknown')}")
-        for number, each in enumerate(claims[:STOPS] if isinstance(claims, list) else [])
-        if isinstance(each, list) and len(each) == 2
+        join("; " if number else None, data(claim[0], 200), f" {findings.WORDS.get(str(claim[1]), 'unknown')}")
+        for number, claim in enumerate(claims[:STOPS] if isinstance(claims, list) else [])
+        if isinstance(claim, list) and len(claim) == 2
     ]  # fmt: skip
     return tag(
         "li", line, tag("p", "Judged at the stop: ", *parts) if parts else None, class_="refused" if held else None
