@@ -18,7 +18,7 @@ from detect_homes import BASES, GITCONFIG, environment, shell
 from truecall_py import judge
 from truecall_py.api import look_before
 from truecall_py.core.types import REFUTED
-from truecall_py.trust.pin import source
+from truecall_py.trust.pin import load_untrusted
 
 PACKS = ("files", "gates", "git", "guards", "mcp", "node", "python", "self", "shell")
 WORLD = "@WORLD@"  # stands for the working folder in commands and arguments
@@ -90,7 +90,7 @@ SOURCES: list[Any] = []
 
 def begin(contracts: str) -> None:
     """Once in every process of the pool."""
-    SOURCES[:] = [source(contracts)]
+    SOURCES[:] = [load_untrusted(contracts)]
     for name in list(os.environ):
         if name.startswith(("GIT_", "CLAUDE", "CODEX", "PIP_", "npm_", "UV_", "VIRTUAL_ENV")):
             del os.environ[name]

@@ -19,7 +19,7 @@ from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.world import process_table
 
-PACKS = sorted(path.stem for path in Path(paths.contracts()).glob("*.yaml"))
+PACKS = sorted(path.stem for path in Path(paths.find_packs_folder()).glob("*.yaml"))
 
 CONTRACTS = """\
 version: 1
@@ -61,7 +61,7 @@ def test_the_examples_of_a_shipped_pack_hold(project: Any, pack: str) -> None:
     """Every shipped contract has examples, among them one that it refuses and one that it leaves alone; all hold."""
     done = project.command("test", "--require", "--pack", pack)
     assert done.returncode == 0, done.stdout + done.stderr
-    for entry in yaml.safe_load((Path(paths.contracts()) / f"{pack}.yaml").read_text(encoding="utf-8"))["contracts"]:
+    for entry in yaml.safe_load((Path(paths.find_packs_folder()) / f"{pack}.yaml").read_text(encoding="utf-8"))["contracts"]:
         found = [example["verdict"] for example in entry["examples"]]
         assert {"refuted", "none"} <= set(found) and len(found) >= 3, entry["id"]
 

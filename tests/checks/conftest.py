@@ -7,7 +7,7 @@ import os
 import pytest
 from support.git_repositories import PROLOGUE, sh
 
-from truecall_py.trust.pin import source
+from truecall_py.trust.pin import load_untrusted
 
 
 @pytest.fixture
@@ -27,4 +27,4 @@ def place(tmp_path, monkeypatch):
 def pack(tmp_path_factory):
     path = tmp_path_factory.mktemp("pack") / "truecall.yaml"
     path.write_text("version: 1\nuse: [git]\ncontracts: []\n")
-    return [source(str(path))]
+    return [load_untrusted(str(path))]

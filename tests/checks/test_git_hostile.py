@@ -232,7 +232,7 @@ def test_the_real_hook_looks_before_and_after(place):
             "tool_use_id": "toolu_1", "cwd": str(place / "w"), "tool_input": {"command": "git commit -m two"},
             "transcript_path": "/nowhere", "permission_mode": "default", **more,
         }  # fmt: skip
-        command = ["/bin/sh", paths.launcher(), "claude-code", event, "--state", str(states)]
+        command = ["/bin/sh", paths.find_launcher(), "claude-code", event, "--state", str(states)]
         done = subprocess.run(command, cwd=place / "w", env=env, input=json.dumps(payload).encode(), capture_output=True)
         assert done.returncode == 0
         return done.stdout

@@ -263,12 +263,12 @@ def test_last_again_needs_the_folder_of_the_call(project: Any) -> None:
 
 def test_times_as_people_write_and_read_them() -> None:
     """Durations with a unit, dates of ISO 8601; spoken in two units at most."""
-    assert timestamps.length("90s") == 90 and timestamps.length("1.5h") == 5400 and timestamps.length("2w") == 1209600
-    assert timestamps.moment("2h", 10_000.0) == 2800.0
-    assert timestamps.moment("2026-11-29T00:00:00+00:00", 0.0) == 1795910400.0
+    assert timestamps.parse_duration("90s") == 90 and timestamps.parse_duration("1.5h") == 5400 and timestamps.parse_duration("2w") == 1209600
+    assert timestamps.parse_time("2h", 10_000.0) == 2800.0
+    assert timestamps.parse_time("2026-11-29T00:00:00+00:00", 0.0) == 1795910400.0
     for wrong in ("", "5", "h", "-1h", "0s", "1y", "2026-13-01", "nan", "infs"):
         with pytest.raises(UsageError):
-            timestamps.moment(wrong, 0.0)
+            timestamps.parse_time(wrong, 0.0)
     spoken = {0.34: "340 ms", 1.24: "1.2 s", 59.7: "1 min", 200: "3 min 20 s", 7500: "2 h 5 min", 266400: "3 days 2 h",
               86400: "1 day", 0.9999: "1.0 s", 9.96: "10 s"}  # fmt: skip
-    assert {seconds: timestamps.spoken(seconds) for seconds in spoken} == spoken
+    assert {seconds: timestamps.format_duration(seconds) for seconds in spoken} == spoken

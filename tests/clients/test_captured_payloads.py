@@ -16,7 +16,7 @@ from truecall_py.contracts.facts import find_exit_code, find_reported
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, REFUTED
 from truecall_py.policy.orders import REPLACE, deliver
-from truecall_py.trust.pin import source
+from truecall_py.trust.pin import load_untrusted
 from truecall_py.world.world import World
 
 HARNESSES = ("claude-code", "codex")
@@ -312,7 +312,7 @@ def test_a_payload_of_a_harness_without_an_adapter_is_loud(name, tmp_path):
 def packs(tmp_path_factory):
     path = tmp_path_factory.mktemp("packs") / "truecall.yaml"
     path.write_text(PACKS)
-    return [source(str(path))]
+    return [load_untrusted(str(path))]
 
 
 def told(judgement):

@@ -32,8 +32,8 @@ def find_codes(entry: Code, example: tuple[str, str], folder: Path, monkeypatch:
     folder.mkdir()
     packs = folder.parent / f"packs-{folder.name}"
     packs.mkdir()
-    (packs / "files.yaml").write_bytes(Path(paths.contracts(), "files.yaml").read_bytes())
-    (packs / "git.yaml").write_bytes(Path(paths.contracts(), "git.yaml").read_bytes())
+    (packs / "files.yaml").write_bytes(Path(paths.find_packs_folder(), "files.yaml").read_bytes())
+    (packs / "git.yaml").write_bytes(Path(paths.find_packs_folder(), "git.yaml").read_bytes())
     state = folder.parent / "state"
     script = f'truecall() {{ {sys.executable} -m truecall_py "$@" --state {state}; }}\n'
     if language == "yaml":
@@ -48,7 +48,7 @@ def find_codes(entry: Code, example: tuple[str, str], folder: Path, monkeypatch:
         reported = set(re.findall(r"TC\d{3}", done.stdout + done.stderr))
         path = folder / "truecall.yaml"
         return reported | ({warning.code for warning in compile_file(str(path)).warnings} if path.exists() else set())
-    monkeypatch.setattr(paths, "contracts", lambda: str(packs))
+    monkeypatch.setattr(paths, "find_packs_folder", lambda: str(packs))
     monkeypatch.chdir(folder)
     result = CliRunner().invoke(lint, ["--format", "json", "."])
     return {found["code"] for found in json.loads(result.stdout)}

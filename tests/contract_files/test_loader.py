@@ -105,7 +105,7 @@ def test_every_rule_has_its_code() -> None:
 @pytest.mark.parametrize("name", rules.list_packs())
 def test_shipped_pack(name: str) -> None:
     """A shipped pack has no problem, alone or used."""
-    with open(os.path.join(paths.contracts(), f"{name}.yaml"), "rb") as stream:
+    with open(os.path.join(paths.find_packs_folder(), f"{name}.yaml"), "rb") as stream:
         assert said(stream.read()) == []
     loaded = loader.load(f"version: 1\nuse: [{name}]\ncontracts: []\n".encode(), "x")
     assert all(plain["pack"] == name for plain in loaded.contracts)
@@ -441,7 +441,7 @@ def test_code_files() -> None:
 
 @pytest.fixture
 def packs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(paths, "contracts", lambda: str(tmp_path))
+    monkeypatch.setattr(paths, "find_packs_folder", lambda: str(tmp_path))
     return tmp_path
 
 

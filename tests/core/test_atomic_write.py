@@ -63,7 +63,7 @@ def test_a_killed_writers_draft_goes_with_the_next_write(path: str) -> None:
 def test_a_draft_that_a_live_process_writes_is_left_to_it(path: str) -> None:
     """Two writers at once: both end well, and the later one wins."""
     process = begun(path, "slow")
-    atomic_write.clear(path)
+    atomic_write.remove_stale_drafts(path)
     atomic_write.write_whole(path, b"fast")
     assert len(os.listdir(os.path.dirname(path))) == 2 and read(path) == "fast"
     ended(process, kill=False)
@@ -107,7 +107,7 @@ def test_a_draft_that_was_taken_away_before_it_was_locked_is_begun_again(path: s
     def late(descriptor: int, how: int) -> None:
         if not taken:
             taken.append(1)
-            atomic_write.clear(path)
+            atomic_write.remove_stale_drafts(path)
         lock(descriptor, how)
 
     monkeypatch.setattr(atomic_write.fcntl, "flock", late)

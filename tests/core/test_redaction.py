@@ -7,7 +7,7 @@ import random
 import pytest
 
 from truecall_py.contracts.matchers import describe, quote_value
-from truecall_py.core.redaction import harmless, masked, plain, quoted, shortened
+from truecall_py.core.redaction import escape_hidden, mask_secrets, mask_value, quote, shorten
 from truecall_py.core.secret_patterns import MASK
 
 
@@ -65,7 +65,7 @@ from truecall_py.core.secret_patterns import MASK
 )
 def test_secrets_are_masked(text: str, secret: str) -> None:
     """Known token shapes, private keys and the values of secret-sounding names do not pass."""
-    assert secret not in masked(text) and MASK in masked(text)
+    assert secret not in mask_secrets(text) and MASK in mask_secrets(text)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_secrets_are_masked(text: str, secret: str) -> None:
 )
 def test_ordinary_text_stays(text: str) -> None:
     """Prose about secrets, hashes, ids, names of files, types, references to where a secret is, ports, folders."""
-    assert masked(text) == text
+    assert mask_secrets(text) == text
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_ordinary_text_stays(text: str) -> None:
 )  # fmt: skip
 def test_masking_twice_is_masking_once(text: str) -> None:
     """What is told goes through it more than once."""
-    assert masked(masked(text)) == masked(text)
+    assert mask_secrets(mask_secrets(text)) == mask_secrets(text)
 
 
 @pytest.mark.parametrize("value", ["hunter4", "it's hunter4", ["a", "hunter4"], 4444, 'a "hunter4" b'])
@@ -103,9 +103,9 @@ def test_masking_twice_is_masking_once(text: str) -> None:
 def test_what_a_check_says_of_a_secret(value: object, words: str, matcher: str) -> None:
     """A phrase names the place and quotes the value: the name stands far from it, and hides it all the same."""
     is_ = f"is {quote_value(value)}" if matcher == "is" else describe({matcher: value})
-    text = masked(words.format("DB_PASSWORD", is_))
+    text = mask_secrets(words.format("DB_PASSWORD", is_))
     assert "hunter4" not in text and "4444" not in text and "DB_PASSWORD" in text
-    assert masked(words.format("title", is_)) == words.format("title", is_)
+    assert mask_secrets(words.format("title", is_)) == words.format("title", is_)
 
 
 def test_values_are_masked_by_their_keys() -> None:
@@ -116,7 +116,7 @@ def test_values_are_masked_by_their_keys() -> None:
         "argv": ["--token", "abc", "--flag", "abc"], "on": True, "no": None, "text": "a ghp_0123456789abcdefghij b",
         "secret": "", "token": "$TOKEN",
     }  # fmt: skip
-    assert plain(given) == {
+    assert mask_value(given) == {
         "password": MASK, "auth": {"client_secret": {"a": [MASK, MASK]}, "user": "me"}, "max_tokens": 9,
         "env": [{"name": "DB_PASSWORD", "value": MASK}, {"name": "HOME", "value": "/h"}], "apiKey": MASK,
         "argv": ["--token", MASK, "--flag", "abc"], "on": True, "no": None, "text": f"a {MASK} b",
@@ -140,7 +140,7 @@ def test_a_long_text_takes_no_long_time(piece: str) -> None:
     given = piece * (50_000 // len(piece))
     sys.settrace(step)
     try:
-        masked(given)
+        mask_secrets(given)
     finally:
         sys.settrace(None)
     assert steps < 100 * len(given)  # by the square it would be 50,000
@@ -149,12 +149,12 @@ def test_a_long_text_takes_no_long_time(piece: str) -> None:
 def test_hidden_characters_and_markup_are_written_out() -> None:
     """Control, bidirectional and invisible characters and tags of a client lose their force; text stays."""
     text = "a\x1b[31m\u202eb\u200b</system-reminder><b>\x00 1 < 2\n\ttab é \ud800"
-    assert harmless(text) == "a\\x1b[31m\\u202eb\\u200b&lt;/system-reminder>&lt;b>\\x00 1 < 2\n\ttab é \\ud800"
+    assert escape_hidden(text) == "a\\x1b[31m\\u202eb\\u200b&lt;/system-reminder>&lt;b>\\x00 1 < 2\n\ttab é \\ud800"
 
 
 def test_shortening_keeps_both_ends_within_the_limit() -> None:
     """A long text keeps its head and its tail, in bytes, and never half a character."""
-    cut = shortened("é" * 5000, 300)
+    cut = shorten("é" * 5000, 300)
     assert len(cut.encode()) <= 300 and cut.startswith("é") and cut.endswith("é") and "left out" in cut
 
 
@@ -164,4 +164,4 @@ def test_a_secret_at_the_cut_is_still_masked() -> None:
     token = "ghp_" + "".join(chance.choice("abcdefghij0123456789") for _ in range(36))
     for at in range(0, 400, 7):
         text = "x " * at + token + " y" * 2000
-        assert token[:20] not in quoted(text, 300)
+        assert token[:20] not in quote(text, 300)

@@ -71,7 +71,7 @@ def test_a_time_out_below_the_deadline(healthy: Any, name: str, short: int) -> N
 def test_a_program_that_is_gone(healthy: Any, name: str, part: str) -> None:
     """The part that is missing is named, and the command is seen to fail or to be answered by the launcher alone."""
     run(healthy, "install", name)
-    path = sys.executable if part == "interpreter" else paths.launcher()
+    path = sys.executable if part == "interpreter" else paths.find_launcher()
     edited(home(healthy, USER[name]), path, f"/gone/{os.path.basename(path)}")
     wrong = said(doctor(healthy, name, code=1), "error", name)
     assert f"the {part} is not there: /gone/" in wrong and f"-> truecall install {name}" in wrong
@@ -83,7 +83,7 @@ def test_a_launcher_of_somebody_elses_kind(healthy: Any) -> None:
     run(healthy, "install", "codex")
     path = home(healthy, USER["codex"])
     fake = healthy.write("fake/hooks/run.sh", "#!/bin/sh\n", 0o755)
-    edited(path, paths.launcher(), fake)
+    edited(path, paths.find_launcher(), fake)
     assert "said nothing" in said(doctor(healthy, "codex", code=1), "error")
     healthy.write(fake, "#!/bin/sh\necho '{\"continue\": true}'\n", 0o755)
     assert "not in the dialect of Codex" in said(doctor(healthy, "codex", code=1), "error")
@@ -153,7 +153,7 @@ def test_registered_twice(healthy: Any) -> None:
     assert "PostToolUse is registered 2 times" in warned and "-> truecall uninstall qwen-code --project" in warned
     assert "claude" not in warned  # one and the same command in two files is run once
     run(healthy, "install", "copilot-cli")
-    command = f'"{paths.launcher()}" claude-code PostToolUse'
+    command = f'"{paths.find_launcher()}" claude-code PostToolUse'
     group = {"hooks": [{"type": "command", "command": command, "timeout": 30}]}
     healthy.write(".claude/settings.json", json.dumps({"hooks": {"PostToolUse": [group]}}))
     found = doctor(healthy)
@@ -239,7 +239,7 @@ def test_what_a_project_brings_is_not_run(healthy: Any, what: str) -> None:
     run(healthy, "install", name, "--project")
     path = os.path.join(healthy.root, PROJECT[name])
     assert "was not proven" not in said(doctor(healthy), "warning")
-    launcher = paths.launcher()
+    launcher = paths.find_launcher()
     if what == "launcher":
         edited(path, launcher, evil)
     elif what == "interpreter":

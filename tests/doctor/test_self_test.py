@@ -25,7 +25,7 @@ def test_half_a_package(healthy: Any, name: str, gone: str) -> None:
     root = os.path.dirname(paths.PACKAGE)
     for part in ("truecall_py", "hooks", "contracts", "install"):
         shutil.copytree(os.path.join(root, part), os.path.join(copy, part), ignore=shutil.ignore_patterns("__pycache__"))
-    edited(home(healthy, USER[name]), paths.launcher(), os.path.join(copy, "hooks", "run.sh"))
+    edited(home(healthy, USER[name]), paths.find_launcher(), os.path.join(copy, "hooks", "run.sh"))
     proof = "told of a contract that was broken, and kept silent on one that was kept"
     if name != "codex":  # its trust is another's then
         assert proof in said(doctor(healthy, name), "ok", name)
@@ -40,8 +40,8 @@ def test_a_command_that_takes_every_contract_for_broken(healthy: Any) -> None:
     run(healthy, "install", "qwen-code")
     fake = healthy.write("../fake/hooks/run.sh", f'#!/bin/sh\ncase "$*" in *--contracts*) rm -f "${{4%/*}}/sang.txt" ;; esac\n'
                          f'for word; do case $word in */truecall.yaml) rm -f "${{word%/*}}/sang.txt" ;; esac; done\n'
-                         f'exec {shlex.quote(paths.launcher())} "$@"\n', 0o755)  # fmt: skip
-    edited(home(healthy, USER["qwen-code"]), paths.launcher(), os.path.normpath(fake))
+                         f'exec {shlex.quote(paths.find_launcher())} "$@"\n', 0o755)  # fmt: skip
+    edited(home(healthy, USER["qwen-code"]), paths.find_launcher(), os.path.normpath(fake))
     assert "where a contract is kept: the command said" in said(doctor(healthy, code=1), "error", "qwen-code")
 
 
@@ -51,7 +51,7 @@ def test_a_line_that_is_more_than_our_command(healthy: Any) -> None:
     path = home(healthy, USER["qwen-code"])
     plain = json.loads(read(path))
     handler = plain["hooks"]["PostToolUse"][0]["hooks"][0]
-    handler["command"] = f"'{paths.launcher()}' qwen-code PostToolUse ; exit 0"
+    handler["command"] = f"'{paths.find_launcher()}' qwen-code PostToolUse ; exit 0"
     healthy.write(path, json.dumps(plain))
     assert "was not proven, since the line is more" in said(doctor(healthy), "note", "qwen-code")
 

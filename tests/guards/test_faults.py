@@ -47,7 +47,7 @@ def test_trouble_refuses_nothing_for_guards_that_only_observe(project, harness):
     payload = announced(project.mcp(harness))
     assert project.hook(payload, harness, "PreToolUse", env=DEAD).form == "append"
     assert project.hook(b"{", harness, "PreToolUse").form == "notice"
-    run = installation(project, "guards/barrier.py", "\ndef barrier(*args):\n    raise ValueError('bug')\n")
+    run = installation(project, "guards/barrier.py", "\ndef answer_guards(*args):\n    raise ValueError('bug')\n")
     answer = project.hook(payload, harness, "PreToolUse", run=run)
     assert answer.form == "notice" and "a bug of its own" in answer.notice
     project.trust(observing + TEMPLATE.partition("contracts:\n")[2] + "    mode: enforce\n")
@@ -72,7 +72,7 @@ def test_a_bug_refuses_what_a_guard_names(project, harness):
     from support.faults import installation
 
     project.trust(SCHEMA)
-    run = installation(project, "guards/barrier.py", "\ndef barrier(*args):\n    raise ValueError('bug')\n")
+    run = installation(project, "guards/barrier.py", "\ndef answer_guards(*args):\n    raise ValueError('bug')\n")
     text = reason(project.hook(announced(project.mcp(harness)), harness, "PreToolUse", run=run))
     assert "a bug of its own" in text
     assert project.hook(announced(project.bash("ls", harness)), harness, "PreToolUse", run=run).form == "silent"

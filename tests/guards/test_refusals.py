@@ -109,7 +109,7 @@ def test_where_there_is_no_repository_nothing_is_waited_for(asker):
 )
 def test_trouble_that_lasts_is_not_waited_for(said, kind):
     """Of a look that had trouble it counts what it said: what is not permitted or not known is no better later."""
-    assert barrier.trouble(Outcome("git", UNVERIFIED, "x", said, "probe")) == kind
+    assert barrier.classify_trouble(Outcome("git", UNVERIFIED, "x", said, "probe")) == kind
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from truecall_py.reporting import queries
 
 def laid(state: str, text: str | bytes, mode: int = 0o600) -> None:
     os.makedirs(state, 0o700, exist_ok=True)
-    with open(pause.path(state), "wb") as file:
+    with open(pause.switch_path(state), "wb") as file:
         file.write(text if isinstance(text, bytes) else text.encode())
-    os.chmod(pause.path(state), mode)
+    os.chmod(pause.switch_path(state), mode)
 
 
 def plain(since: object, until: object) -> str:
@@ -33,12 +33,12 @@ def test_off_and_on_again(project: Any) -> None:
     done = project.command("off", "--for", "1h")
     assert done.returncode == 0 and "off for 1 h" in done.stdout and "truecall on" in done.stdout
     now = time.time()
-    until = pause.until(project.state, now)
+    until = pause.read_end(project.state, now)
     assert until is not None and 3590 < until - now <= 3600
-    assert os.stat(pause.path(project.state)).st_mode & 0o777 == 0o600
+    assert os.stat(pause.switch_path(project.state)).st_mode & 0o777 == 0o600
     done = project.command("on")
     assert done.returncode == 0 and "on again" in done.stdout
-    assert pause.until(project.state, time.time()) is None and not os.path.exists(pause.path(project.state))
+    assert pause.read_end(project.state, time.time()) is None and not os.path.exists(pause.switch_path(project.state))
     assert "was on already" in project.command("on").stdout
     events = [each for each in Ledger(project.state).session("") if each.event == SWITCH]
     assert [each.data["on"] for each in events] == [False, True] and abs(events[0].data["until"] - until) < 1
@@ -75,7 +75,7 @@ def test_off_has_an_end_and_needs_a_person(project: Any) -> None:
         assert done.returncode == 2 and "only a person" in done.stderr
     assert not os.path.exists(project.state)
     assert project.command("off", "--for", "24h", "--person", env={"CODEX_THREAD_ID": "1"}).returncode == 0
-    assert pause.until(project.state, time.time())
+    assert pause.read_end(project.state, time.time())
 
 
 def test_a_ledger_out_of_order_keeps_nobody_from_switching(project: Any) -> None:
@@ -83,8 +83,8 @@ def test_a_ledger_out_of_order_keeps_nobody_from_switching(project: Any) -> None
     project.write(os.path.join(project.state, "ledger.db"), "no database at all" * 100)
     os.chmod(project.state, 0o700)
     done = project.command("off", "--for", "1h")
-    assert done.returncode == 0 and "did not record" in done.stderr and pause.until(project.state, time.time())
-    assert project.command("on").returncode == 0 and not pause.until(project.state, time.time())
+    assert done.returncode == 0 and "did not record" in done.stderr and pause.read_end(project.state, time.time())
+    assert project.command("on").returncode == 0 and not pause.read_end(project.state, time.time())
 
 
 def test_a_state_folder_of_others_is_refused(project: Any) -> None:
@@ -99,8 +99,8 @@ def test_it_ends_by_itself(tmp_path: Any) -> None:
     """The last second is off, the one after it is on."""
     state = str(tmp_path / "state")
     laid(state, plain(1000, 1100))
-    assert pause.until(state, 1000) == pause.until(state, 1099.9) == 1100.0
-    assert pause.until(state, 1100) is None and pause.until(state, 5000) is None
+    assert pause.read_end(state, 1000) == pause.read_end(state, 1099.9) == 1100.0
+    assert pause.read_end(state, 1100) is None and pause.read_end(state, 5000) is None
 
 
 @pytest.mark.parametrize(
@@ -114,38 +114,38 @@ def test_a_damaged_or_strange_file_switches_nothing_off(tmp_path: Any, text: str
     """Damaged, of another shape, too long, longer than a day, or from the future: on."""
     state = str(tmp_path / "state")
     laid(state, text)
-    assert pause.until(state, 1050.0) is None
+    assert pause.read_end(state, 1050.0) is None
 
 
 def test_a_file_that_others_could_have_laid_switches_nothing_off(tmp_path: Any) -> None:
     """A link, a folder, a pipe, one that others may write, one of another user: on, and nothing waits."""
     state, good = str(tmp_path / "state"), plain(1000, 1100)
-    assert pause.until(state, 1050.0) is None
+    assert pause.read_end(state, 1050.0) is None
     for mode in (0o620, 0o602, 0o666):
         laid(state, good, mode)
-        assert pause.until(state, 1050.0) is None
-    os.chmod(pause.path(state), 0o600)
-    assert pause.until(state, 1050.0) == 1100.0
+        assert pause.read_end(state, 1050.0) is None
+    os.chmod(pause.switch_path(state), 0o600)
+    assert pause.read_end(state, 1050.0) == 1100.0
     if os.geteuid() == 0:
-        os.chown(pause.path(state), 65534, -1)
-        assert pause.until(state, 1050.0) is None
-    os.rename(pause.path(state), tmp_path / "elsewhere")
+        os.chown(pause.switch_path(state), 65534, -1)
+        assert pause.read_end(state, 1050.0) is None
+    os.rename(pause.switch_path(state), tmp_path / "elsewhere")
     os.chown(tmp_path / "elsewhere", os.geteuid(), -1)
-    os.symlink(tmp_path / "elsewhere", pause.path(state))
-    assert pause.until(state, 1050.0) is None
-    os.unlink(pause.path(state))
-    os.mkfifo(pause.path(state), 0o600)
-    assert pause.until(state, 1050.0) is None
-    os.unlink(pause.path(state))
-    os.mkdir(pause.path(state), 0o700)
-    assert pause.until(state, 1050.0) is None
+    os.symlink(tmp_path / "elsewhere", pause.switch_path(state))
+    assert pause.read_end(state, 1050.0) is None
+    os.unlink(pause.switch_path(state))
+    os.mkfifo(pause.switch_path(state), 0o600)
+    assert pause.read_end(state, 1050.0) is None
+    os.unlink(pause.switch_path(state))
+    os.mkdir(pause.switch_path(state), 0o700)
+    assert pause.read_end(state, 1050.0) is None
 
 
 def test_asking_it_is_cheap() -> None:
     """The hook asks before every call: nothing is imported for it but os and the JSON reader."""
     code = (
         "import sys; sys.path.append(sys.argv[1]); import os, truecall_py.core.fast_json; before = set(sys.modules)\n"
-        "from truecall_py.hook import pause as switch; switch.until('/nowhere', 1.0); print(sorted(set(sys.modules) - before))"
+        "from truecall_py.hook import pause as switch; switch.read_end('/nowhere', 1.0); print(sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code, ROOT], capture_output=True, text=True, check=True)
     assert done.stdout == "['truecall_py.hook', 'truecall_py.hook.pause']\n"

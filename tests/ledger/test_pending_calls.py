@@ -123,14 +123,14 @@ def test_what_is_too_large_is_not_looked_through(project):
     def forbidden(*_):
         raise AssertionError("it was looked through")
 
-    before, redaction.masked = redaction.masked, forbidden
+    before, redaction.mask_secrets = redaction.mask_secrets, forbidden
     try:
         blocks = [{"type": "text", "text": "x" * (2 << 20)}]
         for more in ({"response": blocks}, {"text": "x" * (2 << 20)}):
             call = ToolCall("codex", "PostToolUse", "t", frozenset(("mcp",)), {}, session="s", call_id="c", **more)
             assert not pending_calls.keep_call(project.state, call, 1.0, "i")
     finally:
-        redaction.masked = before
+        redaction.mask_secrets = before
 
 
 def test_a_secret_in_the_name_of_a_file_is_not_kept_at_all(project):

@@ -145,10 +145,10 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, m
 
     def begun(name, session):
         call = announced(name, session)
-        (source,) = store.sources(project.root, project.state, project.own, None)
+        (source,) = store.load_sources(project.root, project.state, project.own, None)
         recorder = Recorder(project.state, call, {})
         ends = time.monotonic() + 20
-        return recorder, lambda: duplicate_guard.explain_refusal(recorder, source.named(call), call, ends, project.root)
+        return recorder, lambda: duplicate_guard.explain_refusal(recorder, source.find_contracts(call), call, ends, project.root)
 
     recorder, begin = begun("c1", "s1")
     _, other = begun("c2", "s2")
@@ -173,8 +173,8 @@ def remembered(project, name, session="s1"):
 
     payload = {**Agent(project, session=session).call(name), "hook_event_name": "PreToolUse"}
     call = hook.announced(payload)
-    (source,) = store.sources(project.root, project.state, project.own, None)
-    return Recorder(project.state, call, {}), call, source.named(call)
+    (source,) = store.load_sources(project.root, project.state, project.own, None)
+    return Recorder(project.state, call, {}), call, source.find_contracts(call)
 
 
 def test_whoever_is_killed_once_it_is_written_can_be_looked_up(project, bank, claude, monkeypatch):

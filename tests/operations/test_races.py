@@ -57,11 +57,11 @@ def announced(agent, name):
     """A call before it is made, the contracts that name it, and the ledger in its hands."""
     call = hook.announced({**agent.call(name), "hook_event_name": "PreToolUse"})
     (source,) = sources(agent.project)
-    return call, source.named(call), Recorder(agent.project.state, call, {})
+    return call, source.find_contracts(call), Recorder(agent.project.state, call, {})
 
 
 def sources(project):
-    return store.sources(project.root, project.state, project.own, None)
+    return store.load_sources(project.root, project.state, project.own, None)
 
 
 # -- what must happen once -----------------------------------------------------------------------------------------

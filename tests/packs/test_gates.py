@@ -18,7 +18,7 @@ from truecall_py import judge
 from truecall_py.api import look_before
 from truecall_py.core import paths
 from truecall_py.core.types import REFUTED, VERIFIED
-from truecall_py.trust.pin import source
+from truecall_py.trust.pin import load_untrusted
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -102,12 +102,12 @@ def test_the_repository_is_never_called_broken(contracts: Any, tmp_path: Any) ->
 @pytest.fixture
 def recipe(tmp_path: Any) -> Any:
     """The contract that the head of the pack recommends, in a file of its own."""
-    text = Path(paths.contracts(), "gates.yaml").read_text()
+    text = Path(paths.find_packs_folder(), "gates.yaml").read_text()
     lines = re.findall(r"(?m)^# {5}(.*)$", text)
     path = tmp_path / "truecall.yaml"
     path.write_text("version: 1\n" + "\n".join(lines) + "\n")
     assert yaml.safe_load(path.read_text())["contracts"][0]["id"] == "ruff-breaks"
-    return [source(str(path))]
+    return [load_untrusted(str(path))]
 
 
 def written(folder: Any, content: str, contracts: Any) -> Any:

@@ -12,10 +12,10 @@ from support.case import Case
 
 from truecall_py.core import paths
 from truecall_py.core.types import REFUTED, VERIFIED
-from truecall_py.trust.pin import source
+from truecall_py.trust.pin import load_untrusted
 
 HERE = Path(__file__).parent.parent / "data" / "pack_cases"
-SHIPPED = Path(paths.contracts())
+SHIPPED = Path(paths.find_packs_folder())
 PACKS = sorted(path.stem for path in SHIPPED.glob("*.yaml"))
 SORTS = ("pass", "fail", "silent")
 
@@ -38,7 +38,7 @@ def sources(tmp_path_factory):
     for name in PACKS:
         path = tmp_path_factory.mktemp(name) / "truecall.yaml"
         path.write_text(f"version: 1\nuse: [{name}]\ncontracts: []\n")
-        found[name] = [source(str(path))]
+        found[name] = [load_untrusted(str(path))]
     return found
 
 

@@ -17,7 +17,7 @@ from truecall_py import judge
 from truecall_py.api import look_before
 from truecall_py.core import paths
 from truecall_py.core.types import REFUTED, VERIFIED
-from truecall_py.trust.pin import source
+from truecall_py.trust.pin import load_untrusted
 
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "busybox") if shutil.which(shell)]
 SETUP = r"""
@@ -418,7 +418,7 @@ ROWS = [
 def pack(tmp_path_factory: Any) -> Any:
     path = tmp_path_factory.mktemp("pack") / "truecall.yaml"
     path.write_text("version: 1\nuse: [shell]\ncontracts: []\n")
-    return [source(str(path))]
+    return [load_untrusted(str(path))]
 
 
 @pytest.fixture(scope="module")
@@ -536,7 +536,7 @@ def undo(world: Any, template: Any, around: Any) -> None:
 
 def test_the_table_is_large_enough() -> None:
     """Every contract of the pack judges honest commands here, and there are many shapes that it leaves alone."""
-    with open(os.path.join(paths.contracts(), "shell.yaml"), encoding="utf-8") as file:
+    with open(os.path.join(paths.find_packs_folder(), "shell.yaml"), encoding="utf-8") as file:
         ids = {entry["id"].removeprefix("shell-") for entry in yaml.safe_load(file)["contracts"]}
     used = {name.strip("()") for row in ROWS for name in row.judged.split()}
     assert used == ids

@@ -267,7 +267,7 @@ def test_the_opencode_shim(person: Any, says: str, built_in: str | None, mcp: li
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node here")
-    with open(os.path.join(paths.hooks(), "opencode.ts")) as file:
+    with open(os.path.join(paths.find_hooks_folder(), "opencode.ts")) as file:
         text = file.read().replace('"@COMMAND@"', json.dumps(f"cat >seen; {says}"))
     for typed in ("type Answer = { output?: string; append?: string }", ": Promise<Answer>", ": string", ": Answer",
                   ": any", "<Answer>"):  # fmt: skip

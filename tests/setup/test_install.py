@@ -66,7 +66,7 @@ def test_what_is_registered(person: Any, name: str) -> None:
     assert set(hooks) == set(found) == EVENTS[name]
     for event, command in found.items():
         words = shlex.split(command)
-        assert words == [f"TRUECALL_PYTHON={sys.executable}", paths.launcher(), name, event, "--state", person.state]
+        assert words == [f"TRUECALL_PYTHON={sys.executable}", paths.find_launcher(), name, event, "--state", person.state]
         (group,) = hooks[event]
         assert "matcher" not in group
         handler = group["hooks"][0] if "hooks" in group else group
@@ -142,7 +142,7 @@ def test_an_interpreter_that_may_go_is_told(person: Any, monkeypatch: Any, capsy
 def test_a_launcher_that_cannot_run_is_not_registered(person: Any, monkeypatch: Any, capsys: Any) -> None:
     """Every client takes a command that is not there for silence, so install refuses before it writes."""
     truecall = inside(monkeypatch, person)
-    monkeypatch.setattr(paths, "launcher", lambda: "/no/such/run.sh")
+    monkeypatch.setattr(paths, "find_launcher", lambda: "/no/such/run.sh")
     assert truecall("install", "claude-code") == 2 and "launcher" in capsys.readouterr().err
     assert not os.path.exists(home(person, ".claude"))
 

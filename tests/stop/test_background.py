@@ -61,7 +61,7 @@ def test_the_end_of_background_work_is_told_once(project):
     turn.told(turn.bash("make app", **LATER))
     (ended,) = events(project, ENDED)
     kept = pending_calls.find_call(project.state, ended.session, ended.call)
-    found = store.sources(project.root, project.state, project.own, None)
+    found = store.load_sources(project.root, project.state, project.own, None)
     both = [Rejudge(found, project.state, project.root, time.monotonic() + 20) for _ in range(2)]
     told = [each.judge_background(ended, kept, call_outcomes.Fate("success", 0), "call") for each in both]
     assert told[0] is not None and told[1] is None
@@ -89,7 +89,7 @@ def test_what_is_kept_while_the_gate_looks_stays(project, monkeypatch):
         return looks(gate)
 
     monkeypatch.setattr(Gate, "judge_claims", meanwhile)
-    found = store.sources(project.root, project.state, project.own, None)
+    found = store.load_sources(project.root, project.state, project.own, None)
     payload = {"session_id": ended.session, "prompt_id": ended.turn, "hook_event_name": "Stop", "cwd": project.root,
                "stop_hook_active": True, "last_assistant_message": "Done."}  # fmt: skip
     stop = harness.stopping(payload)

@@ -252,11 +252,11 @@ class Case:
         if self.harness == "claude-code":
             env.setdefault("CLAUDE_PROJECT_DIR", str(self.world))
         if self.pending is not None:
-            command = ["/bin/sh", paths.launcher(), self.harness, "PreToolUse", "--state", str(self.state), *argv]
+            command = ["/bin/sh", paths.find_launcher(), self.harness, "PreToolUse", "--state", str(self.state), *argv]
             subprocess.run(command, cwd=self.world, env=env, input=self.announced(), capture_output=True, timeout=60)
             self.happen()
         event = EVENTS.get(self.harness, "PostToolUse")
-        command = ["/bin/sh", paths.launcher(), self.harness, event, "--state", str(self.state), *argv]
+        command = ["/bin/sh", paths.find_launcher(), self.harness, event, "--state", str(self.state), *argv]
         if cwd == "gone":
             gone = self.world / "gone"
             gone.mkdir(exist_ok=True)

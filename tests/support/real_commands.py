@@ -9,7 +9,7 @@ import sys
 from truecall_py import judge
 from truecall_py.api import look_before
 from truecall_py.core.types import REFUTED, VERIFIED
-from truecall_py.trust.pin import source
+from truecall_py.trust.pin import load_untrusted
 
 HERE = os.path.dirname(sys.executable)
 
@@ -18,7 +18,7 @@ def pack(name, folder):
     """One shipped pack, compiled as a person's file that uses it is."""
     path = folder / "truecall.yaml"
     path.write_text(f"version: 1\nuse: [{name}]\ncontracts: []\n")
-    return [source(str(path))]
+    return [load_untrusted(str(path))]
 
 
 def environment(home, path=""):

@@ -101,5 +101,5 @@ def moved(person: Any, path: str) -> None:
     """As if the install had been made with another interpreter, from another place."""
     text = read(path).decode()
     person.write(
-        path, text.replace(sys.executable, "/old/bin/python").replace(paths.launcher(), "/old/hooks/run.sh")
+        path, text.replace(sys.executable, "/old/bin/python").replace(paths.find_launcher(), "/old/hooks/run.sh")
     )

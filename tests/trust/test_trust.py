@@ -311,10 +311,10 @@ def test_a_starter_pack_is_found_by_the_path_that_it_had_before(project, more, s
     a pin is no file."""
     old = os.path.join(paths.PACKAGE, "contracts", "files.yaml")
     assert not os.path.exists(old)
-    with open(os.path.join(paths.contracts(), "files.yaml"), "rb") as file:
+    with open(os.path.join(paths.find_packs_folder(), "files.yaml"), "rb") as file:
         pinning.trust(pinning.compile_file(old, file.read() + more), project.state)
-    assert trust.source(old, project.root, project.state).status == status
-    assert trust.source(old.replace("files", "mcp"), project.root, project.state) is None
+    assert trust.load_source(old, project.root, project.state).status == status
+    assert trust.load_source(old.replace("files", "mcp"), project.root, project.state) is None
 
 
 def test_the_state_folder_can_be_named(project):
@@ -420,9 +420,9 @@ def test_code_is_pinned_with_its_contract(project):
     compiled = pinning.compile_file(project.write("truecall.yaml", CUSTOM))
     assert [os.path.normpath(path) for path in compiled.pinned] == [code, probe]
     assert "git" in compiled.unpinned
-    assert not trust.changed_code(compiled.contracts[0])
+    assert not trust.find_changed_code(compiled.contracts[0])
     project.write("probe.sh", "exit 0 \n")
-    assert os.path.normpath(trust.changed_code(compiled.contracts[0])) == probe
+    assert os.path.normpath(trust.find_changed_code(compiled.contracts[0])) == probe
 
 
 def test_code_that_is_not_there_is_not_trusted(project):
@@ -474,7 +474,7 @@ def test_sources_are_found_upward_and_the_own_file_last(project):
         project.trust(path=path)
     os.unlink(project.contract)
     project.trust(path=project.own)
-    found = trust.sources(deep, project.state, project.own, None)
+    found = trust.load_sources(deep, project.state, project.own, None)
     assert [(source.path, source.status) for source in found] == [
         (os.path.join(deep, "truecall.yaml"), "trusted"),
         (project.contract, "deleted"),

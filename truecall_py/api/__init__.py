@@ -11,11 +11,11 @@ from typing import Any
 from truecall_py import clients
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import DEADLINE, Correction, ToolCall
-from truecall_py.hook.stdin import decode
+from truecall_py.hook.stdin import parse_payload
 from truecall_py.judging import judge as judging
-from truecall_py.judging.judge import Judgement, conclude, judge_contracts, select_naming
+from truecall_py.judging.judge import Judgement, conclude, find_contracts, judge_contracts
 from truecall_py.trust import pin
-from truecall_py.trust.store import TRUSTED, Pin, Source, enforced
+from truecall_py.trust.store import TRUSTED, Pin, Source, make_source
 from truecall_py.world.snapshots import Snapshot
 
 __all__ = ["Judgement", "judge", "look_before"]
@@ -48,7 +48,7 @@ def judge(
     call = call_of(payload, harness)
     if call is None:
         return guarded(payload, loaded(contracts), harness, ends, verified)
-    verdicts = judge_contracts(select_naming(loaded(contracts), call), call, ends, snapshot=snapshot)
+    verdicts = judge_contracts(find_contracts(loaded(contracts), call), call, ends, snapshot=snapshot)
     return conclude(call, verdicts)
 
 
@@ -61,11 +61,11 @@ def guarded(
     call = announced_of(payload, harness)
     if call is None:
         return Judgement(None)
-    from truecall_py.guards.barrier import judged
-    from truecall_py.guards.granted_effects import Given
+    from truecall_py.guards.barrier import judge_guards
+    from truecall_py.guards.granted_effects import DeclaredEffects
     from truecall_py.messages import guards
 
-    bar = judged(select_naming(contracts, call), call, ends, None, Given(verified))
+    bar = judge_guards(find_contracts(contracts, call), call, ends, None, DeclaredEffects(verified))
     if not bar.verdicts:
         return Judgement(None)
     refusal = Correction(guards.render_refusal(bar.enforced, call, {}), True) if bar.enforced else None
@@ -85,7 +85,7 @@ def look_before(
     errors are those of `judge`."""
     ends = time.monotonic() + deadline
     call = announced_of(payload, harness)
-    return None if call is None else judging.take_snapshot(select_naming(loaded(contracts), call), call, ends)
+    return None if call is None else judging.take_snapshot(find_contracts(loaded(contracts), call), call, ends)
 
 
 def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
@@ -109,7 +109,7 @@ def plain_of(payload: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
         payload = payload.encode("utf-8", "surrogatepass")
     if not isinstance(payload, (bytes, Mapping)):
         raise PayloadError(f"a payload is a mapping, or JSON as text or bytes, not {type(payload).__name__}")
-    plain = decode(payload) if isinstance(payload, bytes) else dict(payload)
+    plain = parse_payload(payload) if isinstance(payload, bytes) else dict(payload)
     if not plain:
         raise PayloadError("the payload is an empty object")
     return plain
@@ -117,7 +117,7 @@ def plain_of(payload: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
 
 def loaded(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Source]) -> Sequence[Source]:
     if isinstance(contracts, (str, os.PathLike)):
-        return [pin.source(os.fspath(contracts))]
+        return [pin.load_untrusted(os.fspath(contracts))]
     if isinstance(contracts, Mapping):
         import json  # what JSON writes is YAML too, and without the aliases that contracts may not have
 
@@ -128,5 +128,5 @@ def loaded(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Sour
         # What a person who trusts a file could not see must be written as an escape; here, too, it is that text.
         written = UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
         data = written.encode("utf-8", "surrogatepass")  # the loader refuses half of a pair, and says so
-        return [enforced(Pin(pin.compile_file(here, data).pin, here), here, os.getcwd(), TRUSTED)]
+        return [make_source(Pin(pin.compile_file(here, data).pin, here), here, os.getcwd(), TRUSTED)]
     return contracts

@@ -23,7 +23,7 @@ from truecall_py.core.errors import TruecallError, UsageError
 from truecall_py.core.record import record
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED
 from truecall_py.trust import pin
-from truecall_py.trust.store import TRUSTED, Pin, enforced
+from truecall_py.trust.store import TRUSTED, Pin, make_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Ran:
 
 def subjects(path: str) -> list[Subject]:
     """Every contract of a file's own. Raises ContractError for a file that cannot be used."""
-    data = pin.read(path)
+    data = pin.read_contract_file(path)
     loaded = loader.load(data, path)
     document = parse(data)
     found = []
@@ -222,4 +222,4 @@ def compiled(subject: Subject, world: SmallWorld) -> Source:
     text = yaml_writer.write_flow({"version": 1, "mode": subject.mode, "contracts": [entry]})
     path = os.path.join(world.folder, FILE_NAME)
     compiled = pin.compile_file(path, text.encode())
-    return enforced(Pin(compiled.pin, path), path, world.folder, TRUSTED)
+    return make_source(Pin(compiled.pin, path), path, world.folder, TRUSTED)

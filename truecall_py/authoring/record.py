@@ -15,10 +15,10 @@ from truecall_py.contracts.facts import find_exit_code
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import UsageError
 from truecall_py.core.record import record
-from truecall_py.core.redaction import quoted
+from truecall_py.core.redaction import quote
 from truecall_py.core.types import FAILURE, VERIFIED
 from truecall_py.trust import pin
-from truecall_py.trust.store import TRUSTED, Pin, enforced
+from truecall_py.trust.store import TRUSTED, Pin, make_source
 from truecall_py.world.world import World
 
 TYPE_CHECKING = False
@@ -136,7 +136,7 @@ class Recorder:
             check = {"path": template, **self.holding(path)}
             yield Candidate({"file_exists": check}, f"the file that {name} names is there")
         elif names_path(name):
-            self.left_out.append(f"{name} names nothing that is there now: {quoted(value, 120)}")
+            self.left_out.append(f"{name} names nothing that is there now: {quote(value, 120)}")
 
     def holding(self, path: str) -> dict[str, Any]:
         """The content of a file, as far as a value of the call says it."""
@@ -270,7 +270,7 @@ class Recorder:
         if problems:
             return problems[0].message
         path = os.path.join(self.project, FILE_NAME)
-        source = enforced(Pin(pin.compile_file(path, data).pin, path), path, self.project, TRUSTED)
+        source = make_source(Pin(pin.compile_file(path, data).pin, path), path, self.project, TRUSTED)
         judgement = api.judge(self.payload, [source], harness=self.harness)
         if not judgement.verdicts:
             return "the contract does not apply to this call"
@@ -278,7 +278,7 @@ class Recorder:
             return ""
         outcomes = (outcome for verdict in judgement.verdicts for outcome in verdict.outcomes)
         bad = next(outcome for outcome in outcomes if outcome.state != VERIFIED)
-        return f"it does not hold now: {quoted(bad.found, 200)}"
+        return f"it does not hold now: {quote(bad.found, 200)}"
 
     # -- how it is written -----------------------------------------------------------------------------
 

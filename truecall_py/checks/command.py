@@ -101,7 +101,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
     """Return the JSON that a program prints which ends with 0; ABSENT if it prints nothing. Raises Unverified."""
-    from truecall_py.core.fast_json import Refused, loads
+    from truecall_py.core.fast_json import JsonError, loads
 
     finished = world.run(resolve_argv(params, world), params.get("env"), find_folder(params, world))
     if finished.exit_code is None or finished.trouble:
@@ -112,7 +112,7 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
         return ABSENT
     try:
         return loads(finished.stdout)
-    except Refused as refused:
+    except JsonError as refused:
         raise Unverified(f"its output is no JSON ({refused}): {shorten_output(finished.stdout)}", "world") from None
 
 

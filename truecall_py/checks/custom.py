@@ -92,7 +92,7 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
     """Return the value of `receipt` or `receipts` from the map that a function returns, or from the last line of a
     program that ends with 0; ABSENT for null. Raises Unverified."""
     from truecall_py.contracts.facts import to_plain_call
-    from truecall_py.core.fast_json import Refused, dumps, loads
+    from truecall_py.core.fast_json import JsonError, dumps, loads
 
     if params.get("python") and params.get("run"):
         raise Unverified("custom takes either python or run, and both are given", "contract")
@@ -106,7 +106,7 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> Any:
             raise Unverified(f"it gives no receipt: {why}", finished.cause if finished.trouble else "world")
         try:
             said = loads(finished.stdout.rstrip().rpartition("\n")[2])
-        except Refused as refused:
+        except JsonError as refused:
             raise Unverified(f"its last line is no JSON: {refused}", "contract") from None
     names = [name for name in ("receipt", "receipts") if isinstance(said, dict) and name in said]
     if len(names) != 1:
@@ -164,11 +164,11 @@ def read_last_line(output: str) -> dict[str, Any] | None:
     line = output.rstrip().rpartition("\n")[2].strip()
     if not line.startswith("{"):
         return None
-    from truecall_py.core.fast_json import Refused, loads
+    from truecall_py.core.fast_json import JsonError, loads
 
     try:
         value = loads(line)
-    except Refused:
+    except JsonError:
         return None
     return value if isinstance(value, dict) and "verdict" in value else None
 

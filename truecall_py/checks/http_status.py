@@ -256,11 +256,11 @@ def explain_unreadable(answer: Fetched) -> str:
 
 def parse_body(answer: Fetched) -> Any:
     """Return the JSON of an answer, ABSENT if it is not JSON. Raises Unverified for JSON that is not strict."""
-    from truecall_py.core.fast_json import Refused, loads
+    from truecall_py.core.fast_json import JsonError, loads
 
     try:
         return loads(answer.body)
-    except Refused as refused:
+    except JsonError as refused:
         if answer.body.lstrip()[:1] in ("{", "["):  # JSON of a kind, which may contain the right value
             raise Unverified(f"the JSON of the answer is not strict: {refused}", "tool") from None
         return ABSENT

@@ -139,7 +139,7 @@ def run(argv: list[str]) -> int:
 
 def bug(error: Exception) -> int:
     """Writes a crash report without user data and says where it is; returns exit code 3."""
-    path = crash_report.write(error, paths.state())
+    path = crash_report.write_report(error, paths.find_state_folder())
     where = f"\n  -> the crash report holds none of your data: {path}" if path else ""
     say(f"truecall: this is a bug in truecall ({type(error).__name__}){where}")
     return 3

@@ -9,7 +9,7 @@ from truecall_py.api import announced_of, call_of
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core import paths
 from truecall_py.core.errors import PayloadError, UsageError
-from truecall_py.trust.pin import source
+from truecall_py.trust.pin import load_untrusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,18 +61,18 @@ def sources(given: str | None) -> list[Source]:
     UsageError."""
     if given:
         path = os.path.join(given, FILE_NAME) if os.path.isdir(given) else given
-        return [source(path)]
+        return [load_untrusted(path)]
     every = []
     folder = os.getcwd()
     while True:
         path = os.path.join(folder, FILE_NAME)
         if os.path.exists(path):
-            every.append(source(path))
+            every.append(load_untrusted(path))
         if folder == os.path.dirname(folder):
             break
         folder = os.path.dirname(folder)
-    if os.path.exists(paths.user_file()):
-        every.append(source(paths.user_file()))
+    if os.path.exists(paths.find_user_file()):
+        every.append(load_untrusted(paths.find_user_file()))
     if not every:
         raise UsageError(
             f"there is no {FILE_NAME} here or in a folder above",

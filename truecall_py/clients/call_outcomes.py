@@ -10,7 +10,7 @@ import os
 from truecall_py.clients import find_part
 from truecall_py.clients.transcript_tail import PIECE, TAIL, read_backwards
 from truecall_py.core.errors import Unverified
-from truecall_py.core.fast_json import Refused, loads
+from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.core.record import record
 from truecall_py.core.types import FAILURE, SUCCESS
 
@@ -123,7 +123,7 @@ def told(reader: ModuleType, line: bytes) -> Iterator[tuple[str, Fate, bool]]:
     """(call, fate, whether it is the last word on it) of each call that a line is about."""
     try:
         plain = loads(line.decode("utf-8", "replace"))
-    except Refused:
+    except JsonError:
         return
     if isinstance(plain, dict):
         yield from reader.read_record(plain)

@@ -7,8 +7,8 @@ import os
 import time
 
 from truecall_py.core.errors import PayloadError
-from truecall_py.core.fast_json import Refused, loads
-from truecall_py.core.types import ABSENT, FAILURE, STOPS, SUCCESS, UNKNOWN, Reply, Stop, ToolCall
+from truecall_py.core.fast_json import JsonError, loads
+from truecall_py.core.types import ABSENT, FAILURE, STOP_EVENTS, SUCCESS, UNKNOWN, Reply, Stop, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def stopping(harness: str, payload: dict[str, Any], turn: str) -> Stop | None:
     """What a client tells of an agent that wants to stop; None for any other event. `turn` is the key
     that names the turn."""
     event = payload.get("hook_event_name")
-    if event not in STOPS:
+    if event not in STOP_EVENTS:
         return None
     agent = str(payload.get("agent_id") or "") if event == "SubagentStop" else ""
     number = str(payload.get(turn) or "")
@@ -121,7 +121,7 @@ def decoded(text: str) -> Any:
         return ABSENT
     try:
         return loads(text)
-    except Refused:
+    except JsonError:
         return ABSENT
 
 

@@ -7,7 +7,7 @@ import json
 import os
 
 from truecall_py.clients.payload import quote_word
-from truecall_py.core.paths import hooks
+from truecall_py.core.paths import find_hooks_folder
 from truecall_py.core.record import record
 
 TYPE_CHECKING = False
@@ -133,7 +133,7 @@ def program(about: Registration, command_of: Callable[[str], str]) -> str:
     command = command_of(about.events[0])
     if about.form == SCRIPT:
         return f"#!/bin/sh\n# {MARK} {about.name}`, taken away by `truecall uninstall {about.name}`.\n{command}\n"
-    with open(os.path.join(hooks(), os.path.basename(about.example)), encoding="utf-8") as file:
+    with open(os.path.join(find_hooks_folder(), os.path.basename(about.example)), encoding="utf-8") as file:
         return file.read().replace('"@COMMAND@"', json.dumps(command))
 
 

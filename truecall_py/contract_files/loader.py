@@ -104,7 +104,7 @@ def load_pack(name: str, mode: str | None, user: Document, path: str) -> list[tu
     """Return the compiled contracts of a pack. `mode: observe` of the using file also applies to them. Its `enforce`
     is only a default, so a pack that observes stays so. Raises ContractError."""
     place = user.place(("use",))
-    file = os.path.join(paths.contracts(), f"{name}.yaml")
+    file = os.path.join(paths.find_packs_folder(), f"{name}.yaml")
     try:
         with open(file, "rb") as stream:
             data = stream.read()

@@ -87,7 +87,7 @@ class Facts:
             return ABSENT
         value = value_at(value, rest) if rest else value
         stored = isinstance(self.call.args, Withheld)  # the call is judged again, from the ledger
-        if stored and (isinstance(value, Withheld) or (root == "match" and Withheld.holds(value))):
+        if stored and (isinstance(value, Withheld) or (root == "match" and Withheld.holds_mask(value))):
             Withheld.refuse(path)
         return value
 

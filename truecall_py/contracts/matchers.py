@@ -238,19 +238,19 @@ def describe(matcher: dict[str, Any]) -> str:
 def quote_value(value: Any, limit: int = 160) -> str:
     """Return a value as a short literal, with secrets masked and the middle cut out."""
     from truecall_py.core.fast_json import dumps
-    from truecall_py.core.redaction import masked, window
+    from truecall_py.core.redaction import cut_window, mask_secrets
 
     if value is ABSENT:
         return "nothing"
     if isinstance(value, str):
-        text = window(value, limit)
-        text = quote_text(masked(text) if "\n" in text else text)  # a secret of several lines is recognised by them
+        text = cut_window(value, limit)
+        text = quote_text(mask_secrets(text) if "\n" in text else text)  # a private key spans lines
     else:
         try:
-            text = window(dumps(value), limit)
+            text = cut_window(dumps(value), limit)
         except (TypeError, ValueError):
             text = repr(value)
-    text = masked(text)
+    text = mask_secrets(text)
     if len(text) <= limit:
         return text
     keep = (limit - 5) // 2

@@ -3,7 +3,7 @@ the hook does not need."""
 
 from __future__ import annotations
 
-from truecall_py.core.glob import fits
+from truecall_py.core.glob import matches_glob
 from truecall_py.core.record import record
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ class Contract:
         """Whether `tool` or `kind` of the contract is that of the call."""
         patterns = self.plain.get("tool") or ()
         kinds = call.kinds & set(self.plain.get("kind") or ())
-        return bool(kinds) or any(fits(pattern, call.tool) for pattern in patterns)
+        return bool(kinds) or any(matches_glob(pattern, call.tool) for pattern in patterns)
 
 
 def is_guard(plain: dict[str, Any]) -> bool:

@@ -26,8 +26,8 @@ def write_pieces(
     path: str, pieces: Iterable[bytes], mode: int = 0o600, last: Callable[[], None] | None = None
 ) -> None:
     """The same for data that comes in pieces, and need not be held whole."""
-    clear(path)
-    draft, descriptor = begun(path)
+    remove_stale_drafts(path)
+    draft, descriptor = open_draft(path)
     try:
         with os.fdopen(descriptor, "wb") as file:
             for piece in pieces:
@@ -46,14 +46,14 @@ def write_pieces(
         raise
 
 
-def begun(path: str) -> tuple[str, int]:
+def open_draft(path: str) -> tuple[str, int]:
     """(A new draft beside the path, its descriptor), locked as long as that is open. Raises OSError."""
     while True:
         draft = f"{path}.{os.urandom(4).hex()}{SUFFIX}"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            taken = not there(draft, descriptor)
+            taken = not has_name(draft, descriptor)
         except BlockingIOError:
             taken = True
         except OSError:  # a file system without locks, where nobody can take a draft for a stale one either
@@ -66,7 +66,7 @@ def begun(path: str) -> tuple[str, int]:
             os.unlink(draft)
 
 
-def there(draft: str, descriptor: int) -> bool:
+def has_name(draft: str, descriptor: int) -> bool:
     """Whether the file behind a descriptor still has that name."""
     try:
         return os.path.samestat(os.lstat(draft), os.fstat(descriptor))
@@ -74,7 +74,7 @@ def there(draft: str, descriptor: int) -> bool:
         return False
 
 
-def stale(path: str) -> Iterator[str]:
+def hold_stale_drafts(path: str) -> Iterator[str]:
     """The drafts of this very file that a killed process left: our names, our regular files, locked by nobody. Each
     is held locked until the next one is asked for."""
     folder, name = os.path.split(path)
@@ -98,9 +98,9 @@ def stale(path: str) -> Iterator[str]:
                 os.close(descriptor)
 
 
-def clear(path: str) -> None:
+def remove_stale_drafts(path: str) -> None:
     """Removes the stale drafts of a file, as far as we may."""
-    for draft in stale(path):
+    for draft in hold_stale_drafts(path):
         with contextlib.suppress(OSError):
             os.unlink(draft)
 

@@ -14,29 +14,29 @@ DEPTH = 200  # levels of nesting; real payloads stay below 20
 BLANKS = " \t\n\r"
 
 
-class Refused(ValueError):
+class JsonError(ValueError):
     """The text is not one strict JSON value; the message says what is wrong with it."""
 
 
-def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+def build_object(items: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(items)
     if len(found) != len(items):
         seen: set[str] = set()
         for key, _ in items:
             if key in seen:
-                raise Refused(f"the key {key[:60]!r} stands twice in one object")
+                raise JsonError(f"the key {key[:60]!r} stands twice in one object")
             seen.add(key)
     return found
 
 
-def constant(name: str) -> Any:
-    raise Refused(f"{name} is not a JSON number")
+def refuse_constant(name: str) -> Any:
+    raise JsonError(f"{name} is not a JSON number")
 
 
-def finite(digits: str) -> float:
+def parse_finite(digits: str) -> float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
-        raise Refused(f"the number {digits[:40]} is too large")
+        raise JsonError(f"the number {digits[:40]} is too large")
     return number
 
 
@@ -45,10 +45,10 @@ class Rules:
 
     strict = True
     object_hook = None
-    object_pairs_hook = staticmethod(pairs)
-    parse_float = staticmethod(finite)
+    object_pairs_hook = staticmethod(build_object)
+    parse_float = staticmethod(parse_finite)
     parse_int = int
-    parse_constant = staticmethod(constant)
+    parse_constant = staticmethod(refuse_constant)
 
 
 class OwnRules(Rules):
@@ -66,13 +66,13 @@ def scan(text: str, rules: type[Rules]) -> Any:
     start = len(text) - len(text.lstrip(BLANKS))
     try:
         value, end = make_scanner(rules)(text, start)  # type: ignore[arg-type]
-    except Refused:
+    except JsonError:
         raise
     except (StopIteration, ValueError, RecursionError, SystemError):
         # SystemError: up to 3.11 the scanner takes JSONDecodeError from a module that is not loaded here.
         return scan_portably(text)  # the same refusal, in words
     if text[end:].strip(BLANKS):
-        raise Refused(f"something follows the JSON value, at character {end}")
+        raise JsonError(f"something follows the JSON value, at character {end}")
     return value
 
 
@@ -80,25 +80,27 @@ def scan_portably(text: str) -> Any:
     import json
 
     try:
-        return json.loads(text, object_pairs_hook=pairs, parse_float=finite, parse_constant=constant)
+        return json.loads(
+            text, object_pairs_hook=build_object, parse_float=parse_finite, parse_constant=refuse_constant
+        )
     except RecursionError:
-        raise Refused("it is nested too deeply") from None
-    except Refused:
+        raise JsonError("it is nested too deeply") from None
+    except JsonError:
         raise
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise JsonError(str(error)) from None
 
 
 def loads(text: str, own: bool = False) -> Any:
     """Reads one strict JSON value: no duplicate keys, no NaN, no infinity, nothing behind it, at most
     DEPTH levels. `own`: truecall wrote it. Raises Refused."""
     value = scan(text, OwnRules if own else Rules)
-    if text.count("[") + text.count("{") > DEPTH and too_deep(value):
-        raise Refused(f"it is nested deeper than {DEPTH} levels")
+    if text.count("[") + text.count("{") > DEPTH and is_too_deep(value):
+        raise JsonError(f"it is nested deeper than {DEPTH} levels")
     return value
 
 
-def too_deep(value: Any) -> bool:
+def is_too_deep(value: Any) -> bool:
     level = [value]
     for _ in range(DEPTH):
         below: list[Any] = []
@@ -119,7 +121,7 @@ def dumps(value: Any) -> str:
         from _json import encode_basestring_ascii, make_encoder
 
         encode = make_encoder(
-            None, refuse, encode_basestring_ascii, None, ":", ",", False, False, False
+            None, refuse_type, encode_basestring_ascii, None, ":", ",", False, False, False
         )
         return "".join(encode(value, 0))
     except (ImportError, TypeError):
@@ -128,5 +130,5 @@ def dumps(value: Any) -> str:
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def refuse(value: object) -> Any:
+def refuse_type(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")

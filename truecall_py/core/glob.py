@@ -4,7 +4,7 @@ must fit. Linear in practice: only the last * is ever tried again."""
 from __future__ import annotations
 
 
-def fits(pattern: str, text: str) -> bool:
+def matches_glob(pattern: str, text: str) -> bool:
     """Whether the whole of `text` fits `pattern`."""
     at = place = 0
     star, mark = -1, 0

@@ -16,7 +16,7 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def fingerprint(data: bytes) -> str:
+def blake2b(data: bytes) -> str:
     """The BLAKE2b of `data`, 32 bytes in hexadecimal: four times as fast as SHA-256 without OpenSSL."""
     try:
         return str(__import__("_blake2").blake2b(data, digest_size=32).hexdigest())
@@ -26,7 +26,7 @@ def fingerprint(data: bytes) -> str:
         return hashlib.blake2b(data, digest_size=32).hexdigest()
 
 
-def keyed(key: bytes, data: bytes) -> str:
+def hmac_sha256(key: bytes, data: bytes) -> str:
     """The keyed digest (HMAC, RFC 2104, with SHA-256) of `data` in hexadecimal; `key` has at most 64 bytes."""
     block = key.ljust(64, b"\0")
     inner = bytes.fromhex(sha256(bytes(byte ^ 0x36 for byte in block) + data))

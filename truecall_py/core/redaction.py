@@ -3,7 +3,7 @@ letters, never meaning; never changes what a check compares."""
 
 from __future__ import annotations
 
-from truecall_py.core.secret_patterns import MASK, counts, ordinary, places, secret
+from truecall_py.core.secret_patterns import MASK, find_secrets, is_ordinary, is_secret_name, names_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,47 +15,51 @@ HIDDEN = frozenset(
 )
 
 
-MANY = 200  # of a list that may be a command's
+MAX_ARGV = 200  # of a list that may be a command's
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """`text` with well-known token shapes, private keys, passwords in URLs and commands and the values of
     secret-sounding names masked."""
     out = []
     at = 0
-    for start, end in places(text):
+    for start, end in find_secrets(text):
         if end > at:
             out += [text[at : max(at, start)], MASK]
             at = end
     return "".join(out) + text[at:]
 
 
-def plain(value: Any, name: str = "") -> Any:
+def mask_value(value: Any, name: str = "") -> Any:
     """A JSON value with every text in it masked: by its own shape, and by the name of the key under which it stands.
     `name` is that key, "" where it says nothing."""
     if isinstance(value, dict):
-        found = {key: plain(each, key if secret(key) else name) for key, each in value.items()}
+        found = {key: mask_value(each, key if is_secret_name(key) else name) for key, each in value.items()}
         told = next((value[key] for key in ("name", "key", "header") if isinstance(value.get(key), str)), "")
-        if "value" in value and secret(told):  # a pair, as lists of variables and of headers hold them
-            found["value"] = plain(value["value"], told)
+        if "value" in value and is_secret_name(told):  # a pair, as lists of variables and of headers hold them
+            found["value"] = mask_value(value["value"], told)
         return found
     if isinstance(value, list):
         befores = ["", *value]
         rows = [
-            plain(each, before if isinstance(before, str) and before.startswith("--") and secret(before) else name)
-            for before, each in zip(befores, value)  # noqa: B905 - the last has none behind it
+            mask_value(item, before if is_secret_option(before) else name)
+            for before, item in zip(befores, value)  # noqa: B905 - `befores` has one more
         ]
-        argv = rows == value and 1 < len(value) < MANY and all(isinstance(each, str) for each in value)
-        return [value[0], MASK] if argv and MASK in masked(" ".join(value)) else rows
+        argv = rows == value and 1 < len(value) < MAX_ARGV and all(isinstance(each, str) for each in value)
+        return [value[0], MASK] if argv and MASK in mask_secrets(" ".join(value)) else rows
     if value is None or isinstance(value, bool):
         return value
-    if secret(name) and str(value) and not (str(value).isdigit() and counts(name)):
-        kept = isinstance(value, str) and (ordinary(value, name.lower()) or value.startswith("--"))
+    if is_secret_name(name) and str(value) and not (str(value).isdigit() and names_count(name)):
+        kept = isinstance(value, str) and (is_ordinary(value, name.lower()) or value.startswith("--"))
         return value if kept else MASK
-    return masked(value) if isinstance(value, str) else value
+    return mask_secrets(value) if isinstance(value, str) else value
 
 
-def harmless(text: str) -> str:
+def is_secret_option(word: Any) -> bool:
+    return isinstance(word, str) and word.startswith("--") and is_secret_name(word)
+
+
+def escape_hidden(text: str) -> str:
     """`text` with control, bidirectional and invisible characters written out, and markup that a client might
     take for its own (`</system-reminder>`) disarmed. New lines and tabs stay."""
     out = []
@@ -74,7 +78,7 @@ def harmless(text: str) -> str:
     return "".join(out)
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """`text` cut in the middle to at most `limit` bytes of UTF-8."""
     data = text.encode("utf-8", "replace")
     if len(data) <= limit:
@@ -84,12 +88,12 @@ def shortened(text: str, limit: int) -> str:
     return data[:keep].decode("utf-8", "ignore") + mark + data[len(data) - keep :].decode("utf-8", "ignore")
 
 
-def quoted(text: str, limit: int) -> str:
+def quote(text: str, limit: int) -> str:
     """`text` of unknown origin, made fit to be quoted as data, on one line, in about `limit` bytes: a value
     that begins a line of its own could pass for an order of ours."""
-    return harmless(shortened(masked(window(text, limit)), limit)).replace("\n", "\\n")
+    return escape_hidden(shorten(mask_secrets(cut_window(text, limit)), limit)).replace("\n", "\\n")
 
 
-def window(text: str, limit: int) -> str:
+def cut_window(text: str, limit: int) -> str:
     """The ends of a long text, wide enough that a secret is masked whole before the middle is cut out."""
     return text if len(text) <= 8 * limit else text[: 4 * limit] + text[-4 * limit :]

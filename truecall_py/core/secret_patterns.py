@@ -45,32 +45,35 @@ PASSING = (
 )
 
 
-def places(text: str) -> list[tuple[int, int]]:
+def find_secrets(text: str) -> list[tuple[int, int]]:
     """(begin, end) of every secret in `text`; they may overlap."""
-    found = [*keys(text), *userinfo(text), *passed(text), *values(text), *tokens(text)]
-    return sorted((begin, end) for begin, end in found if text[begin:end] not in MASKS)
+    secrets = [
+        *find_private_keys(text), *find_url_passwords(text), *find_option_passwords(text),
+        *find_named_values(text), *find_tokens(text),
+    ]  # fmt: skip
+    return sorted((begin, end) for begin, end in secrets if text[begin:end] not in MASKS)
 
 
-def secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether the value of a key with this name is a secret."""
     low = name.lower()
     for each in SECRET_NAMES:
         at = low.rfind(each)
-        if at >= 0 and tail(low, at + len(each)) == len(low):
+        if at >= 0 and find_name_end(low, at + len(each)) == len(low):
             return True
     return False
 
 
-def counts(name: str) -> bool:
+def names_count(name: str) -> bool:
     return any(each in name.lower() for each in COUNTED)
 
 
-def tail(low: str, end: int) -> int:
+def find_name_end(low: str, end: int) -> int:
     """Where a name ends of which the part that sounds secret ends at `end`."""
     return end + next((len(each) for each in TAILS if low.startswith(each, end)), 0)
 
 
-def keys(text: str) -> list[tuple[int, int]]:
+def find_private_keys(text: str) -> list[tuple[int, int]]:
     """Where private keys stand, whole or cut at either end."""
     found = []
     at = text.find("PRIVATE KEY")
@@ -87,12 +90,12 @@ def keys(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def userinfo(text: str) -> list[tuple[int, int]]:
+def find_url_passwords(text: str) -> list[tuple[int, int]]:
     """Where passwords stand in URLs (scheme://user:password@host) and in `curl -u user:password`."""
     found = []
     at = text.find("://")
     while at >= 0:
-        end = until(text, at + 3, ENDS + "/?#")
+        end = find_end(text, at + 3, ENDS + "/?#")
         sign = text.rfind("@", at + 3, end)
         colon = text.find(":", at + 3, sign) if sign >= 0 else -1
         if colon >= 0:
@@ -103,16 +106,17 @@ def userinfo(text: str) -> list[tuple[int, int]]:
     for option in (" -u", " --user", " --proxy-user", " -U"):
         at = text.find(option)
         while at >= 0:
-            start = skip(text, at + len(option), " \t=\"'\\")
-            end = until(text, start, ENDS)
+            start = skip_letters(text, at + len(option), " \t=\"'\\")
+            end = find_end(text, start, ENDS)
             colon = text.find(":", start, end)
-            if colon >= 0 and not text[colon + 1 : end].isdigit() and program(text, at, ("curl", "http", "https")):
+            password = text[colon + 1 : end]
+            if colon >= 0 and not password.isdigit() and find_program(text, at, ("curl", "http", "https")):
                 found.append((colon + 1, end))
             at = text.find(option, at + 1)
     return found
 
 
-def passed(text: str) -> list[tuple[int, int]]:
+def find_option_passwords(text: str) -> list[tuple[int, int]]:
     """Where a command is given a password by an option that does not sound like one."""
     found = []
     for option, attached, apart, names in PASSING:
@@ -120,10 +124,10 @@ def passed(text: str) -> list[tuple[int, int]]:
         while at >= 0:
             start = at + len(option)
             blank = text[start : start + 1] in (" ", "")
-            start = skip(text, start) if apart or not blank else start
-            end = until(text, start, ENDS)
+            start = skip_letters(text, start) if apart or not blank else start
+            end = find_end(text, start, ENDS)
             if (apart if blank else attached) and end > start:
-                here = program(text, at, names)
+                here = find_program(text, at, names)
                 port = here == "psql" and text[start:end].isdigit()
                 if here and not port and not text[start:end].startswith(("$", "-")):
                     found.append((start, end))
@@ -131,7 +135,7 @@ def passed(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def program(text: str, at: int, names: tuple[str, ...]) -> str:
+def find_program(text: str, at: int, names: tuple[str, ...]) -> str:
     """Which of `names` is a word of the command in which the place stands, "" where none is."""
     begin = max(max(0, at - SHORT), *(text.rfind(stop, max(0, at - SHORT), at) + 1 for stop in ";|&\n("))
     for name in names:
@@ -144,7 +148,7 @@ def program(text: str, at: int, names: tuple[str, ...]) -> str:
     return ""
 
 
-def until(text: str, start: int, stops: str) -> int:
+def find_end(text: str, start: int, stops: str) -> int:
     """The place of the first of `stops` from `start` on, or the end."""
     end = start
     while end < len(text) and text[end] not in stops:
@@ -152,7 +156,7 @@ def until(text: str, start: int, stops: str) -> int:
     return end
 
 
-def values(text: str) -> list[tuple[int, int]]:
+def find_named_values(text: str) -> list[tuple[int, int]]:
     """Where the values of secret-sounding names stand: after : or =, as the word after --password, or as a check
     says them."""
     low = text.lower()
@@ -160,52 +164,52 @@ def values(text: str) -> list[tuple[int, int]]:
     for name in SECRET_NAMES:
         at = low.find(name)
         while at >= 0:
-            end = tail(low, at + len(name))
+            end = find_name_end(low, at + len(name))
             if not (end < len(text) and (text[end].isalnum() or text[end] in "_-")):  # else token_count and its like
-                place = value_of(text, at, end)
+                place = find_value(text, at, end)
                 # A cookie goes on behind its semicolons.
                 if place and name == "cookie":
-                    place = place[0], until(text, place[0], "\n\"'")
+                    place = place[0], find_end(text, place[0], "\n\"'")
                 if place and not (name in COUNTED and text[place[0] : place[1]].isdigit()):
                     found.append(place)
-                quotes = said(text, end, name in COUNTED)
+                quotes = find_quoted_values(text, end, name in COUNTED)
                 found += quotes
                 end = max(end, place[1] if place else 0, quotes[-1][1] if quotes else 0)
             at = low.find(name, end)
     return found
 
 
-def value_of(text: str, start: int, end: int) -> tuple[int, int] | None:
+def find_value(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The place of the value that belongs to the name at start:end, None where none does."""
-    at = skip(text, end)
+    at = skip_letters(text, end)
     option = text[max(0, start - 2) : start] == "--" or text[max(0, start - 1) : start + 1] == "--"
     if text[end : end + 1] == ">":  # <password>...</password>
-        close = until(text, end, "<")
+        close = find_end(text, end, "<")
         return (end + 1, close) if text.startswith("</", close) and close > end + 1 else None
     colon = text[at : at + 1] == ":"
     if text[at : at + 1] in (":", "="):
-        at = skip(text, skip(text, at + 1, "=>"), " \t")
+        at = skip_letters(text, skip_letters(text, at + 1, "=>"), " \t")
     elif not (option and at < len(text) and text[end : end + 1] in (" ", "\"", "'", ",")):
         return None
-    at = skip(text, at, " \t,") if option else at
+    at = skip_letters(text, at, " \t,") if option else at
     if text.startswith(("\\\"", "\\'"), at):  # in a text that is quoted itself
-        return scheme(text, at + 2, closing(text, at + 2, text[at : at + 2]))
+        return strip_scheme(text, at + 2, find_closing_quote(text, at + 2, text[at : at + 2]))
     if text[at : at + 1] in ("\"", "'"):
-        return scheme(text, at + 1, closing(text, at + 1, text[at]))
+        return strip_scheme(text, at + 1, find_closing_quote(text, at + 1, text[at]))
     if text.startswith(MASK, at):
         return None
     if text[at : at + 1] in ("[", "{"):
-        return at + 1, until(text, at, "]" if text[at] == "[" else "}")
+        return at + 1, find_end(text, at, "]" if text[at] == "[" else "}")
     if text[at : at + 1] in ("|", ">") and colon:
-        return block(text, at)
+        return find_block(text, at)
     own = begins_line(text, start)
-    end = until(text, at, " \t\n\"'" if colon and own else ENDS)
+    end = find_end(text, at, " \t\n\"'" if colon and own else ENDS)
     if text[at:end] in SCHEMES:  # the secret is the word behind it
-        end = until(text, skip(text, end, " "), ENDS)
-    return None if ordinary(text[at:end], text[start:end].lower()) else scheme(text, at, end)
+        end = find_end(text, skip_letters(text, end, " "), ENDS)
+    return None if is_ordinary(text[at:end], text[start:end].lower()) else strip_scheme(text, at, end)
 
 
-def ordinary(value: str, name: str) -> bool:
+def is_ordinary(value: str, name: str) -> bool:
     """Whether what stands behind the name of a secret is none: a type, a reference to where it is, a folder."""
     word = value.rstrip("?;,.!").lower()
     if word in WORDS or value.startswith(LOOKED_UP) or (value[:1] in ("/", "~") and name.startswith("pwd")):
@@ -222,7 +226,7 @@ def begins_line(text: str, start: int) -> bool:
     return start == 0 or text[start - 1] == "\n"
 
 
-def block(text: str, at: int) -> tuple[int, int] | None:
+def find_block(text: str, at: int) -> tuple[int, int] | None:
     """The place of the lines of a YAML block text, of which the sign stands at `at`."""
     line = text.find("\n", at)
     if line < 0 or text[at:line].strip("|>+-0123456789 \t\r"):
@@ -237,7 +241,7 @@ def block(text: str, at: int) -> tuple[int, int] | None:
     return (begin, min(end, len(text))) if min(end, len(text)) > begin else None
 
 
-def closing(text: str, at: int, quote: str) -> int:
+def find_closing_quote(text: str, at: int, quote: str) -> int:
     """The place of the quote that closes what begins at `at`, or the end."""
     while True:
         end = text.find(quote, at)
@@ -248,7 +252,7 @@ def closing(text: str, at: int, quote: str) -> int:
         at = end + 1
 
 
-def said(text: str, at: int, counted: bool) -> list[tuple[int, int]]:
+def find_quoted_values(text: str, at: int, counted: bool) -> list[tuple[int, int]]:
     """Where a check's phrase quotes values of the name that ends at `at`: all that is quoted on its line."""
     line = text.find("\n", at, at + NEAR)
     line = min(len(text), at + NEAR) if line < 0 else line
@@ -261,17 +265,17 @@ def said(text: str, at: int, counted: bool) -> list[tuple[int, int]]:
     if not phrase or (text[at : at + 1] not in ("\"", "[") and not text[at : at + 1].isdigit()):
         return []
     if text[at].isdigit():
-        return [] if counted else [(at, until(text, at, ENDS))]
+        return [] if counted else [(at, find_end(text, at, ENDS))]
     found = []
     while (begin := text.find("\"", at, line)) >= 0:
-        at = closing(text, begin + 1, "\"")
+        at = find_closing_quote(text, begin + 1, "\"")
         if at > begin + 1 and text[begin + 1 : at] != MASK:
             found.append((begin + 1, at))
         at += 1
     return found
 
 
-def scheme(text: str, start: int, end: int) -> tuple[int, int] | None:
+def strip_scheme(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The place without a leading `Bearer` or its like, None where nothing is left."""
     for word in SCHEMES:
         if text.startswith(f"{word} ", start):
@@ -279,13 +283,13 @@ def scheme(text: str, start: int, end: int) -> tuple[int, int] | None:
     return (start, end) if end > start and text[start:end] != MASK else None
 
 
-def skip(text: str, at: int, letters: str = " \t\"'\\") -> int:
+def skip_letters(text: str, at: int, letters: str = " \t\"'\\") -> int:
     while at < len(text) and text[at] in letters:
         at += 1
     return at
 
 
-def tokens(text: str) -> list[tuple[int, int]]:
+def find_tokens(text: str) -> list[tuple[int, int]]:
     """Where words stand that are secrets by their own shape."""
     found = []
     for start in (*TOKEN_STARTS, *COMMON_STARTS, *AWS):
@@ -295,13 +299,13 @@ def tokens(text: str) -> list[tuple[int, int]]:
             if at == 0 or not text[at - 1].isalnum():
                 while end < len(text) and text[end] in TOKEN_LETTERS:
                     end += 1
-                if end - begin >= 16 and shaped(start, text[begin:end]):
+                if end - begin >= 16 and is_token(start, text[begin:end]):
                     found.append((begin, end))
             at = text.find(start, max(at + 1, end))
     return found
 
 
-def shaped(start: str, word: str) -> bool:
+def is_token(start: str, word: str) -> bool:
     if start in AWS:
         return word[:AWS_LENGTH].isalnum() and word[:AWS_LENGTH].isupper() and not word[AWS_LENGTH:][:1].isalnum()
     return start not in COMMON_STARTS or any(letter.isdigit() for letter in word)

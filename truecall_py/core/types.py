@@ -33,7 +33,7 @@ class Withheld(dict):  # type: ignore[type-arg]
 
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
-        if name in self.free or not self.holds(value):
+        if name in self.free or not self.holds_mask(value):
             return value
         return Withheld(value) if isinstance(value, dict) else self.refuse(name)
 
@@ -41,7 +41,7 @@ class Withheld(dict):  # type: ignore[type-arg]
         return self[name] if name in self else default  # noqa: SIM401 - dict's own `get` asks nobody
 
     @staticmethod
-    def holds(value: Any) -> bool:
+    def holds_mask(value: Any) -> bool:
         """Whether anything in a JSON value is masked."""
         from truecall_py.core.fast_json import dumps
         from truecall_py.core.secret_patterns import MASK, WORD
@@ -74,8 +74,8 @@ CAUSES = ("tool", "world", "probe", "contract", "harness", "truecall", "vacuous"
 UNTOLD, NEW, OLD = "", "new", "old"
 
 DEADLINE = 20.0  # seconds for everything: stdin, all checks, their clean-up
-AT_STOP = 600.0  # the same where an agent wants to stop
-STOPS = ("Stop", "SubagentStop")
+STOP_DEADLINE = 600.0  # the same where an agent wants to stop
+STOP_EVENTS = ("Stop", "SubagentStop")
 
 SUCCESS, FAILURE, UNKNOWN = "success", "failure", "unknown"
 

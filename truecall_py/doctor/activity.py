@@ -48,8 +48,8 @@ def fired(name: str, at: float | None) -> Finding:
 def never(ledger: Ledger, folder: str, state: str) -> Iterator[Finding]:
     """The contracts that are in force here and that no call ever came to, beside the tools that were seen."""
     try:
-        sources = store.sources(folder, state, paths.user_file(), None)
-        ids = [contract.id for source in sources if source.index for contract in source.contracts()]
+        sources = store.load_sources(folder, state, paths.find_user_file(), None)
+        ids = [contract.id for source in sources if source.index for contract in source.load_contracts()]
     except (TruecallError, ValueError, LookupError, TypeError):
         return  # said elsewhere
     calls, matched, tools = seen(ledger)

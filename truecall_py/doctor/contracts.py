@@ -33,7 +33,7 @@ def found(folder: str, state: str, nearly: tuple[str, ...]) -> Iterator[Finding]
     """Everything to be said of the contracts that count in a folder."""
     yield from misnamed(folder, nearly)
     try:
-        sources = store.sources(folder, state, places.user_file(), None)
+        sources = store.load_sources(folder, state, places.find_user_file(), None)
     except TruecallError as error:
         yield Finding(ERROR, GROUP, error.what, error.where, error.do)
         return
@@ -50,8 +50,10 @@ def unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Fin
     asked there before a call."""
     deaf = sorted(name for name, asks in clients.items() if not asks)
     try:
-        sources = store.sources(folder, state, places.user_file(), None)
-        contracts = [contract for source in sources for contract in source.contracts() if is_guard(contract.plain)]
+        sources = store.load_sources(folder, state, places.find_user_file(), None)
+        contracts = [
+            contract for source in sources for contract in source.load_contracts() if is_guard(contract.plain)
+        ]
     except (TruecallError, ValueError, LookupError, TypeError):
         return  # told by `found`
     if not contracts or not deaf:
@@ -71,7 +73,7 @@ def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
         yield from errors(path)
         return
     try:
-        contracts = source.contracts()
+        contracts = source.load_contracts()
     except (TruecallError, ValueError, LookupError, TypeError) as error:
         yield Finding(ERROR, GROUP, f"the pin is damaged: {error}", path, do)
         return
@@ -83,7 +85,7 @@ def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
         yield Finding(WARNING, GROUP, f"it {source.why}" if source.why else WORDS[source.status], path, undo)
         yield from errors(path) if source.status == CHANGED else ()
     for contract in contracts:
-        if changed := store.changed_code(contract.plain):
+        if changed := store.find_changed_code(contract.plain):
             yield Finding(ERROR, GROUP, f"{contract.id} runs code that is not what was trusted: {changed}",
                           contract.source, f"look at it, then: {do}")  # fmt: skip
         for tool in contract.plain.get("tool") or ():

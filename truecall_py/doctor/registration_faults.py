@@ -26,7 +26,7 @@ from truecall_py.clients.registration import PLUGIN, SCRIPT, Registration
 from truecall_py.clients.settings_files import PROJECT, USER, repository
 from truecall_py.clients.settings_files import place as place_of
 from truecall_py.core import atomic_write
-from truecall_py.core.types import AT_STOP, DEADLINE, STOPS
+from truecall_py.core.types import DEADLINE, STOP_DEADLINE, STOP_EVENTS
 from truecall_py.doctor import registrations
 from truecall_py.doctor.registrations import ask_client
 from truecall_py.setup import plan
@@ -127,7 +127,7 @@ def waiting(handler: Handler) -> Iterator[Finding]:
         return
     unit = about.timeout[1] / 30
     given = handler.timeout if isinstance(handler.timeout, (int, float)) else 0
-    usual = AT_STOP if handler.event in STOPS else DEADLINE
+    usual = STOP_DEADLINE if handler.event in STOP_EVENTS else DEADLINE
     try:
         deadline = float(handler.option("--deadline") or usual)
     except ValueError:
@@ -147,7 +147,7 @@ def drafts(names: list[str], project: str) -> Iterator[Finding]:
     for name in names:
         about = clients.load_registration(name)
         for scope in (USER, PROJECT):
-            for draft in atomic_write.stale(os.path.realpath(place_of(about, scope, project))):
+            for draft in atomic_write.hold_stale_drafts(os.path.realpath(place_of(about, scope, project))):
                 what = "an install that was killed left this draft; the next install or uninstall takes it away"
                 yield Finding(NOTE, name, what, draft)
 

@@ -18,7 +18,7 @@ from truecall_py.clients.payload import quote_word
 from truecall_py.clients.registration import FLAT, GROUPS, PLUGIN, SCRIPT, Registration, words
 from truecall_py.clients.settings_files import PROJECT, USER, look, place, repository, text_of
 from truecall_py.core.errors import TruecallError
-from truecall_py.core.paths import launcher
+from truecall_py.core.paths import find_launcher
 from truecall_py.setup import hook_entries
 
 COMMAND = "const COMMAND: string = "
@@ -135,7 +135,7 @@ def unproven(handler: Handler, folder: str) -> str:
         return "no shell would read it"
     if len(every) - len(rest) != bool(python):
         return "it is not as truecall install writes it"
-    for path, own in ((rest[0], launcher()), (python, sys.executable)):
+    for path, own in ((rest[0], find_launcher()), (python, sys.executable)):
         real = os.path.realpath(path) if path else ""
         outside = os.path.isabs(path) and not f"{real}/".startswith(f"{os.path.realpath(folder).rstrip('/')}/")
         if path and not outside and real != os.path.realpath(own):

@@ -132,7 +132,7 @@ def silent(code: int, out: bytes) -> str:
 
 def rendered(harness: str, event: str, told: dict[str, Any], text: str, replace: bool) -> Any:
     """A correction with these words as this version answers it to the canary."""
-    calls = main.calls(load_hook(harness), told)
+    calls = main.parse_calls(load_hook(harness), told)
     reply = load_hook(harness).render(event, calls[0] if calls else None, Correction(text, replace), ())
     return json.loads(reply.stdout)
 

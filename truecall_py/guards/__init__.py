@@ -1,1 +1,1 @@
-"""Judges contracts before a call."""
+"""Judges `pre` and `requires` of contracts before a call."""

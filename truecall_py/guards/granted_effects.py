@@ -1,5 +1,5 @@
-"""What a guard's `requires` asks of the ledger: whether an effect was verified in this session. Never takes what was
-not judged for verified, and never a verdict from another session."""
+"""Answers a guard's `requires`: was an effect verified in this session? Only a verdict of this session's ledger
+counts."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from truecall_py.judging.recorder import Recorder
     from truecall_py.trust.store import Source
 
-MOST = 100  # events about one effect that are looked at, the newest first
+MAX_EVENTS = 100  # events read for one effect, newest first
 
 
-class Given:
-    """Effects that somebody says were verified, and no others; None where nobody says anything. For judgements
-    without a session."""
+class DeclaredEffects:
+    """The effects that a caller of `judge()` or `verify` declares as verified; None if it declares nothing."""
 
     def __init__(self, effects: Sequence[str] | None) -> None:
         self.effects = None if effects is None else frozenset(effects)
 
-    def outcome(self, effect: str) -> Outcome:
+    def judge_effect(self, effect: str) -> Outcome:
+        """Returns the Outcome for one effect. Raises Unverified if nothing is declared."""
         expected = f"the effect {effect} was verified in this session"
         if self.effects is None:
             raise Unverified("what was verified in a session is known to the hook alone", "harness")
@@ -35,57 +35,59 @@ class Given:
         return Outcome("requires", REFUTED, expected, "it is not among those that are said to be")
 
 
-class Granted:
-    """The effects of one session: `memory` is its ledger, `found` are the contract files, which say who grants
-    what."""
+class GrantedEffects:
+    """The effects verified in one session, read from the ledger of `recorder`. `sources` are the contract files,
+    which name the contracts that grant an effect."""
 
-    def __init__(self, recorder: Recorder, found: Sequence[Source]) -> None:
-        self.recorder, self.found = recorder, found
+    def __init__(self, recorder: Recorder, sources: Sequence[Source]) -> None:
+        self.recorder, self.found = recorder, sources
 
-    def outcome(self, effect: str) -> Outcome:
-        """Verified where the newest verdict that decided says so; what could not be told since changes nothing.
-        Raises Unverified where the ledger cannot be read."""
+    def judge_effect(self, effect: str) -> Outcome:
+        """Returns the Outcome for one effect: its newest verdict that is verified or refuted counts, an unverified
+        one since changes nothing. Raises Unverified if the ledger cannot be read."""
         expected = f"the effect {effect} was verified in this session"
         newest: dict[str, Any] | None = None
-        for row in self.rows(effect):
-            newest = newest or row
-            if row.get("state") == VERIFIED:
-                return Outcome("requires", VERIFIED, expected, f"verified by {row.get('contract', '')}")
-            if row.get("state") == REFUTED:
+        for verdict in self.read_rows(effect):
+            newest = newest or verdict
+            if verdict.get("state") == VERIFIED:
+                return Outcome("requires", VERIFIED, expected, f"verified by {verdict.get('contract', '')}")
+            if verdict.get("state") == REFUTED:
                 break
-        return Outcome("requires", REFUTED, expected, f"{told(newest)}; {self.granters(effect)}")
+        return Outcome("requires", REFUTED, expected, f"{describe_last(newest)}; {self.name_granters(effect)}")
 
-    def rows(self, effect: str) -> list[dict[str, Any]]:
-        """The verdicts on the effect, the newest first. Raises Unverified."""
+    def read_rows(self, effect: str) -> list[dict[str, Any]]:
+        """Returns the stored verdicts on the effect, newest first. Raises Unverified."""
         ledger = self.recorder.ledger
         mark = dumps({"grants": effect})[1:-1]  # as the event's data holds it
-        sql = f"{SELECT} session = ? AND event IN (?, ?, ?) AND instr(data, ?) > 0 ORDER BY id DESC LIMIT {MOST}"
+        sql = f"{SELECT} session = ? AND event IN (?, ?, ?) AND instr(data, ?) > 0"
         try:
-            found = ledger.query(sql, (fit_column(self.recorder.call.session), ENDED, JUDGED, SETTLED, mark))
+            values = (fit_column(self.recorder.call.session), ENDED, JUDGED, SETTLED, mark)
+            stored = ledger.query(f"{sql} ORDER BY id DESC LIMIT {MAX_EVENTS}", values)
         except LedgerError as error:
             raise Unverified(f"what was verified in this session cannot be read: {error.what}", "truecall") from None
         rows: list[dict[str, Any]] = []
-        for event in map(StoredEvent, found):
-            told = [each for each in event.data.get("verdicts", ()) if each.get("grants") == effect]
-            rows += sorted(told, key=lambda each: each.get("state") == VERIFIED)  # of one call the worst counts
+        for event in map(StoredEvent, stored):
+            matching = [verdict for verdict in event.data.get("verdicts", ()) if verdict.get("grants") == effect]
+            # Among the verdicts of one call the worst counts.
+            rows += sorted(matching, key=lambda verdict: verdict.get("state") == VERIFIED)
         return rows
 
-    def granters(self, effect: str) -> str:
-        """Who could bring it about, for a person and an agent."""
+    def name_granters(self, effect: str) -> str:
+        """Names the contracts that grant the effect, for the agent and the user."""
         names: list[str] = []
         for source in self.found:
             try:
-                contracts = [contract for contract in source.contracts() if contract.plain.get("grants") == effect]
-                names += [f"{each.id} ({each.source})" for each in contracts]
+                contracts = source.load_contracts()
+                names += [f"{one.id} ({one.source})" for one in contracts if one.plain.get("grants") == effect]
             except (TrustError, ValueError, LookupError, TypeError, AttributeError):
                 continue  # a damaged pin grants nothing
         return f"granted by {', '.join(names[:5])}" if names else "no contract that is trusted here grants it"
 
 
-def told(row: dict[str, Any] | None) -> str:
-    """What came last, in words."""
+def describe_last(row: dict[str, Any] | None) -> str:
+    """Describes the newest verdict on an effect, or that there is none."""
     if row is None:
         return "nothing that brings it about was judged in this session"
-    words = {REFUTED: "refuted", UNVERIFIED: "could not be verified"}.get(str(row.get("state")), "not finished")
-    found = f": {row['found']}" if row.get("found") else ""
-    return f"the last time it was {words} ({row.get('contract', '')}{found})"
+    verb = {REFUTED: "refuted", UNVERIFIED: "could not be verified"}.get(str(row.get("state")), "not finished")
+    evidence = f": {row['found']}" if row.get("found") else ""
+    return f"the last time it was {verb} ({row.get('contract', '')}{evidence})"

@@ -1,1 +1,1 @@
-"""Reads one event and writes one answer; the fail-closed boundary."""
+"""Reads one client event and writes one answer; fails closed."""

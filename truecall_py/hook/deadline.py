@@ -1,4 +1,4 @@
-"""The one deadline as a signal: it ends the work, never the answer. Nothing else in the program sets a signal."""
+"""The hook's deadline as a signal. It ends the work and never the answer. No other module sets signal handlers."""
 
 from __future__ import annotations
 
@@ -11,32 +11,35 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
 
 
-def signal_module() -> ModuleType:
-    """`signal` without its enums, which cost a third of the whole start; the module itself elsewhere."""
+def import_signal() -> ModuleType:
+    """Returns CPython's `_signal`, or `signal` on other Pythons. `signal` builds enums, a third of the start-up
+    time."""
     try:
         return __import__("_signal")
     except ImportError:
         return __import__("signal")
 
 
-def arm(seconds: float) -> None:
-    """A signal at the deadline, or from a client that has had enough, ends the work but not the answer."""
-    signals = signal_module()
+def arm_deadline(seconds: float) -> None:
+    """Raises DeadlineReached in the main thread after `seconds`, or when the client sends SIGTERM, SIGINT or
+    SIGHUP."""
+    signals = import_signal()
 
-    def ended(number: int, frame: FrameType | None) -> None:
-        for each in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP):
-            signals.signal(each, signals.SIG_IGN)
+    def raise_deadline(number: int, frame: FrameType | None) -> None:
+        for other in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP):
+            signals.signal(other, signals.SIG_IGN)
         raise DeadlineReached("the hook was told to end" if number != signals.SIGALRM else "the time was over")
 
     for number in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP, signals.SIGALRM):
-        signals.signal(number, ended)
-    signals.signal(signals.SIGCHLD, signals.SIG_DFL)  # a client that ignores it would cost every exit code
+        signals.signal(number, raise_deadline)
+    signals.signal(signals.SIGCHLD, signals.SIG_DFL)  # if the client ignores SIGCHLD, exit codes are lost
     signals.setitimer(signals.ITIMER_REAL, seconds)
 
 
-def disarm() -> None:
-    """From here on only the answer is left to be written, and no signal may cost it."""
-    signals = signal_module()
+def disarm_deadline() -> None:
+    """Stops the timer, ignores further signals and kills all probe processes. After this only the answer is
+    written."""
+    signals = import_signal()
     signals.setitimer(signals.ITIMER_REAL, 0)
     for number in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP):
         signals.signal(number, signals.SIG_IGN)

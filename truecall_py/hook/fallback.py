@@ -1,5 +1,5 @@
-"""The answers where nothing could be judged, in the dialect of whoever asked. Never silence, and never "all is
-well"."""
+"""Answers for a call that could not be judged, in the format of the client that asked. Never silent, and never a
+pass."""
 
 from __future__ import annotations
 
@@ -15,51 +15,54 @@ if TYPE_CHECKING:
     from truecall_py.hook.stdin import Options
 
 
-def answer(options: Options, why: str, do: str = "", harness: ModuleType | None = None) -> Reply:
-    """The answer where nothing could be judged: in the dialect of the harness that is known, else in the one
-    that most understand."""
+def answer_unjudged(options: Options, reason: str, do: str = "", client: ModuleType | None = None) -> Reply:
+    """Returns the reply that says why nothing was judged (`reason`) and how to fix it (`do`). Uses the format of
+    `client`, else of the registered client, else of the default one. At a stop it holds the agent once. Before a call
+    that guards may be about it refuses the call."""
     from truecall_py.clients import DEFAULT, NAMES, load_hook
     from truecall_py.messages.failures import render_unjudged
 
     if options.stop is not None:
-        return at_stop(load_hook(options.stop.harness), options.stop.event, options.stop.active, why)
-    harness = harness or load_hook(options.harness if options.harness in NAMES else DEFAULT)
-    if options.active is not None and hasattr(harness, "hold"):
-        return at_stop(harness, options.event, options.active, why)
-    if options.event == getattr(harness, "BEFORE", "") and guarded_anyway(harness, options):
+        return hold_agent(load_hook(options.stop.harness), options.stop.event, options.stop.active, reason)
+    client = client or load_hook(options.harness if options.harness in NAMES else DEFAULT)
+    if options.active is not None and hasattr(client, "hold"):
+        return hold_agent(client, options.event, options.active, reason)
+    if options.event == getattr(client, "BEFORE", "") and may_be_guarded(client, options):
         from truecall_py.messages.guards import render_unasked
 
-        refusal: Reply = harness.refuse(options.event, render_unasked(why, do), ())
+        refusal: Reply = client.refuse(options.event, render_unasked(reason, do), ())
         return refusal
-    text = render_unjudged(why, do)
-    if options.event in harness.KNOWN:  # one that is not about a finished call: the person is told
-        reply: Reply = harness.render(options.event, None, None, (text,))
+    text = render_unjudged(reason, do)
+    if options.event in client.KNOWN:  # not about a finished call: notify the user
+        reply: Reply = client.render(options.event, None, None, (text,))
         return reply
-    event = options.event if options.event in harness.HANDLED else harness.HANDLED[0]
-    correction: Reply = harness.render(event, None, Correction(text, False), ())
+    event = options.event if options.event in client.HANDLED else client.HANDLED[0]
+    correction: Reply = client.render(event, None, Correction(text, False), ())
     return correction
 
 
-def guarded_anyway(harness: ModuleType, options: Options) -> bool:
-    """Whether guards are to be asked about the call that could not be judged, as far as that can be told."""
+def may_be_guarded(client: ModuleType, options: Options) -> bool:
+    """Tells whether a guard may be about the call that could not be judged. If that cannot be determined, the answer
+    is whether any trusted contract refuses calls."""
     from truecall_py.core import paths
     from truecall_py.trust import store
 
     try:
-        if options.announced is not None and not options.off():
-            state, session = options.state or paths.state(), paths.anchor(harness.PROJECT_ENV)
-            sources = store.sources(session, state, paths.user_file(), options.contracts)
-            return any(source.refuses(options.announced) for source in sources)
-    except BaseException:  # then it counts whether there are any
+        if options.announced is not None and not options.is_paused():
+            state = options.state or paths.find_state_folder()
+            session = paths.find_project_folder(client.PROJECT_ENV)
+            sources = store.load_sources(session, state, paths.find_user_file(), options.contracts)
+            return any(source.may_refuse(options.announced) for source in sources)
+    except BaseException:  # then any refusing guard counts
         options.announced = None
-    marked = os.path.exists(os.path.join(options.state or paths.state(), store.GUARDS))
-    return marked and options.announced is None and not options.off()
+    marked = os.path.exists(os.path.join(options.state or paths.find_state_folder(), store.GUARDS))
+    return marked and options.announced is None and not options.is_paused()
 
 
-def at_stop(harness: ModuleType, event: str, active: bool, why: str) -> Reply:
-    """The same for an agent that wants to stop: it is held once, to tell the person."""
+def hold_agent(client: ModuleType, event: str, active: bool, reason: str) -> Reply:
+    """Returns the reply to an agent that wants to stop: holds it once with `reason`, and notifies the user."""
     from truecall_py.messages.stop import render_unverified_notice, render_unverified_turn
 
-    text = "" if active else render_unverified_turn(why, ())
-    reply: Reply = harness.hold(event, text, (render_unverified_notice(why),))
+    text = "" if active else render_unverified_turn(reason, ())
+    reply: Reply = client.hold(event, text, (render_unverified_notice(reason),))
     return reply

@@ -1,8 +1,8 @@
-"""The hook: one event on standard input, one answer on standard output, whatever happens in between.
+"""The hook: one event on standard input, one answer on standard output.
 
-The fail-closed boundary. Everything that goes wrong here ends in an answer that says so; nothing ends in
-silence but an event that is not judged, a call that no contract names, and one that kept all of them.
-Standard library only, and as little of it as can be: this runs on every tool call.
+It fails closed: an error becomes an answer that reports it. It is silent only for an event that it does not judge, a
+call that no contract names, and a call that kept all of its contracts. It runs on every tool call, so it imports the
+standard library only, and as little of that as possible.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import os
 import time
 
 from truecall_py.core.errors import DeadlineReached, PayloadError, TruecallError, TrustError
-from truecall_py.core.types import STOPS, Correction, Reply
-from truecall_py.hook.deadline import arm, disarm
-from truecall_py.hook.stdin import Options, decode, held_already, read_stdin, registration
+from truecall_py.core.types import STOP_EVENTS, Correction, Reply
+from truecall_py.hook.deadline import arm_deadline, disarm_deadline
+from truecall_py.hook.stdin import Options, check_registration, find_stop_hook_active, parse_payload, read_stdin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,102 +25,105 @@ if TYPE_CHECKING:
     from truecall_py.judging.recorder import Recorder
     from truecall_py.trust.store import Source
 
-SEAL = "#truecall:end"  # the launcher takes nothing for an answer that does not end so
-LOOKING = frozenset(("read", "fetch", "agent"))
+SEAL = "#truecall:end"  # the launcher accepts only output that ends with this line
+READ_ONLY = frozenset(("read", "fetch", "agent"))
 
 
-def adapter(payload: dict[str, Any], registered: str) -> ModuleType:
-    """The hook module of the client that sent this payload: its shape counts, not `registered`, the client that the
-    command line names and that is only asked first. Raises PayloadError."""
+def load_client(payload: dict[str, Any], registered: str) -> ModuleType:
+    """Returns the hook module of the client that sent this payload. The payload's shape decides; `registered`, the
+    client named on the command line, is only tried first. Raises PayloadError."""
     from truecall_py.clients import load_hook, recognise
 
     return load_hook(recognise(payload, registered))
 
 
-def calls(harness: ModuleType, payload: dict[str, Any]) -> tuple[ToolCall, ...]:
-    """The calls that a payload tells of and that are judged: the one that ended, or those of a batch that no
-    event of their own ever told of."""
-    call = harness.parse(payload)
+def parse_calls(client: ModuleType, payload: dict[str, Any]) -> tuple[ToolCall, ...]:
+    """Returns the calls of a payload that are to be judged: the call that ended, or the calls of a batch that the
+    client refused and reported in no event of their own."""
+    call = client.parse(payload)
     if call is not None:
         return (call,)
-    refused: tuple[ToolCall, ...] = harness.refused(payload) if hasattr(harness, "refused") else ()
+    refused: tuple[ToolCall, ...] = client.refused(payload) if hasattr(client, "refused") else ()
     return refused
 
 
-def judged(
-    harness: ModuleType, event: str, every: tuple[ToolCall, ...], options: Options, ends: float,
+def answer_calls(
+    client: ModuleType, event: str, calls: tuple[ToolCall, ...], options: Options, ends: float,
     notices: tuple[str, ...],
 ) -> Reply:  # fmt: skip
-    """The reply to the calls of one event: every contract that counts is asked about each."""
+    """Returns the reply to the finished calls of one event. Each is judged by every contract that names it."""
     from truecall_py.core import paths
     from truecall_py.trust import store
 
-    state = options.state or paths.state()
-    session = paths.anchor(harness.PROJECT_ENV)
-    sources = store.sources(session, state, paths.user_file(), options.contracts)
+    state = options.state or paths.find_state_folder()
+    session = paths.find_project_folder(client.PROJECT_ENV)
+    sources = store.load_sources(session, state, paths.find_user_file(), options.contracts)
     corrections = []
-    for call in every:
-        correction, notices = judged_by(sources, call, state, session, ends, notices, options.transcript)
+    for call in calls:
+        correction, notices = judge_call(sources, call, state, session, ends, notices, options.transcript)
         corrections.append(correction)
-        if event == "PostToolBatch" and any(source.guards(call) for source in sources):
-            from truecall_py.guards.barrier import helped
+        if event == "PostToolBatch" and any(source.may_guard(call) for source in sources):
+            from truecall_py.guards.barrier import explain_client_refusal
 
-            corrections.append(helped(sources, call, ends, session))
-        if call.tool in getattr(harness, "WATCHES", ()) or os.path.exists(paths.runs(state, call.session)):
+            corrections.append(explain_client_refusal(sources, call, ends, session))
+        watched = call.tool in getattr(client, "WATCHES", ())
+        if watched or os.path.exists(paths.locate_runs_mark(state, call.session)):
             from truecall_py.operations.settle import judge_ended
 
-            corrections += judge_ended(harness, call, sources, state, session, ends, options.transcript)
+            corrections += judge_ended(client, call, sources, state, session, ends, options.transcript)
     correction = corrections[0]
     if len(corrections) > 1:
         from truecall_py.messages.corrections import join_corrections
 
         correction = join_corrections(corrections)
-    return answer(harness, event, every[0], correction, notices)
+    return render_answer(client, event, calls[0], correction, notices)
 
 
-def asked(
-    harness: ModuleType, event: str, call: ToolCall, options: Options, ends: float, notices: tuple[str, ...]
+def answer_request(
+    client: ModuleType, event: str, call: ToolCall, options: Options, ends: float, notices: tuple[str, ...]
 ) -> Reply:
-    """The reply before a call: what the contracts want to know of the world is kept for the judgement after it, and
-    a call whose route rests is refused."""
+    """Returns the reply before a call. Refuses a call whose tool is paused, that a guard forbids, or that would
+    repeat an operation; else takes the snapshot that its contracts need afterwards."""
     from truecall_py.core import paths
     from truecall_py.trust import store
 
-    state = options.state or paths.state()
-    session = paths.anchor(harness.PROJECT_ENV)
-    sources = store.sources(session, state, paths.user_file(), options.contracts)
-    inner = harness.inner(call) if hasattr(harness, "inner") else call
-    contracts, within = [], []
+    state = options.state or paths.find_state_folder()
+    session = paths.find_project_folder(client.PROJECT_ENV)
+    sources = store.load_sources(session, state, paths.find_user_file(), options.contracts)
+    inner = client.inner(call) if hasattr(client, "inner") else call
+    contracts, inner_contracts = [], []
     for source in sources:
         try:
-            contracts += source.named(call)
-            within += source.named(inner) if inner is not call else []
+            contracts += source.find_contracts(call)
+            inner_contracts += source.find_contracts(inner) if inner is not call else []
         except TrustError:
-            continue  # told after the call
-    all_contracts = [*contracts, *within]
-    recorder, more = remembered(sources, all_contracts, call, state)
-    notices += more
-    if any(source.guards(judged_call) for source in sources for judged_call in (call, inner)):
-        from truecall_py.guards.barrier import barrier
+            continue  # reported after the call
+    all_contracts = [*contracts, *inner_contracts]
+    recorder, open_notices = open_ledger(sources, all_contracts, call, state)
+    notices += open_notices
+    if any(source.may_guard(judged_call) for source in sources for judged_call in (call, inner)):
+        from truecall_py.guards.barrier import answer_guards
 
-        bar, notices = barrier(harness, sources, (call, inner), state, ends, session, recorder, notices)
-        if bar is not None:
-            return bar
-    unseen = bool(all_contracts) and getattr(harness, "ENDS_UNTOLD", False)
-    rest = None if recorder is None else recorder.record_request(all_contracts, unseen)
-    why = ""
-    if rest is not None:
+        refusal_reply, notices = answer_guards(
+            client, sources, (call, inner), state, ends, session, recorder, notices
+        )
+        if refusal_reply is not None:
+            return refusal_reply
+    may_end_unseen = bool(all_contracts) and getattr(client, "ENDS_UNTOLD", False)
+    cooldown = None if recorder is None else recorder.record_request(all_contracts, may_end_unseen)
+    reason = ""
+    if cooldown is not None:
         from truecall_py.messages.corrections import render_cooldown
 
-        why = render_cooldown(rest, call)
+        reason = render_cooldown(cooldown, call)
     elif call.session and any("receipt" in contract.plain for contract in contracts):
         from truecall_py.operations.duplicate_guard import explain_refusal
 
         known_call = call if recorder is None else recorder.call
-        why = explain_refusal(recorder, contracts, known_call, ends, session, options.transcript)
+        reason = explain_refusal(recorder, contracts, known_call, ends, session, options.transcript)
     notices += () if recorder is None else recorder.take_complaint()
-    if why:
-        refusal: Reply = harness.refuse(event, why, notices)
+    if reason:
+        refusal: Reply = client.refuse(event, reason, notices)
         return refusal
     if contracts:
         from truecall_py.judging.judge import take_snapshot
@@ -133,84 +136,88 @@ def asked(
                 from truecall_py.ledger.notices_shown import report_unkept_snapshot
 
                 notices += report_unkept_snapshot(state, call.session)
-    return answer(harness, event, None, None, notices)
+    return render_answer(client, event, None, None, notices)
 
 
-def remembered(
-    found: list[Source], contracts: list[Contract], call: ToolCall, state: str
+def open_ledger(
+    sources: list[Source], contracts: list[Contract], call: ToolCall, state: str
 ) -> tuple[Recorder | None, tuple[str, ...]]:
-    """The ledger for this call, and what to tell the person; nothing where nothing is enforced, or the session has
-    no name."""
-    if not call.session or not any(source.index is not None for source in found):
+    """Returns (the ledger for this call, notices for the user). (None, ()) if no contract file is enforced or the
+    session has no name."""
+    if not call.session or not any(source.index is not None for source in sources):
         return None, ()
     from truecall_py.judging.recorder import open_recorder
 
-    return open_recorder(found, contracts, call, state)
+    return open_recorder(sources, contracts, call, state)
 
 
-def stopped(harness: ModuleType, stop: Stop, options: Options, ends: float, notices: tuple[str, ...]) -> Reply:
-    """The reply to an agent that wants to stop."""
+def answer_stop(client: ModuleType, stop: Stop, options: Options, ends: float, notices: tuple[str, ...]) -> Reply:
+    """Returns the reply to an agent that wants to stop."""
     from truecall_py.core import paths
     from truecall_py.stop import reply as stopping
     from truecall_py.trust import store
 
-    state = options.state or paths.state()
-    session = paths.anchor(harness.PROJECT_ENV)
-    sources = store.sources(session, state, paths.user_file(), options.contracts)
-    return stopping.answer_stop(harness, stop, sources, state, session, ends, notices)
+    state = options.state or paths.find_state_folder()
+    session = paths.find_project_folder(client.PROJECT_ENV)
+    sources = store.load_sources(session, state, paths.find_user_file(), options.contracts)
+    return stopping.answer_stop(client, stop, sources, state, session, ends, notices)
 
 
-def noted(harness: ModuleType, event: str, payload: dict[str, Any], options: Options) -> Correction | None:
-    """Writes down what is told of no finished call: that a batch ended, that a person is asked. A Correction where a
-    refusal in the batch ends the loop."""
-    waits = harness.waits(payload) if hasattr(harness, "waits") else None
-    if waits is None and event != "PostToolBatch":
+def record_client_event(
+    client: ModuleType, event: str, payload: dict[str, Any], options: Options
+) -> Correction | None:
+    """Records an event without a finished call: the end of a batch, or a call that waits for approval. Returns a
+    Correction if a refusal in the batch ends the agent's loop, else None."""
+    waiting_call = client.waits(payload) if hasattr(client, "waits") else None
+    if waiting_call is None and event != "PostToolBatch":
         return None
     from truecall_py.core import paths
     from truecall_py.hook import client_events
 
-    state = options.state or paths.state()
-    if waits is not None:
-        client_events.waiting(state, waits)
+    state = options.state or paths.find_state_folder()
+    if waiting_call is not None:
+        client_events.record_waiting(state, waiting_call)
         return None
-    last = client_events.batch(state, harness.NAME, payload)
-    if last is None:
+    ending_refusal = client_events.record_batch(state, client.NAME, payload)
+    if ending_refusal is None:
         return None
     from truecall_py.messages.corrections import render_loop_end_notice
 
-    return Correction(render_loop_end_notice(last.tool), False, True)
+    return Correction(render_loop_end_notice(ending_refusal.tool), False, True)
 
 
-def judged_by(
-    found: list[Source], call: ToolCall, state: str, session: str, ends: float, notices: tuple[str, ...],
+def judge_call(
+    sources: list[Source], call: ToolCall, state: str, session: str, ends: float, notices: tuple[str, ...],
     transcript: str | None,
 ) -> tuple[Correction | None, tuple[str, ...]]:  # fmt: skip
+    """Judges one finished call and records the verdicts. Returns (correction for the agent or None, notices for the
+    user). `ends` is the monotonic time of the deadline, `session` the project folder."""
     from truecall_py.trust import store
     untrusted: list[str] = []
     contracts = []
-    for source in found:
+    for source in sources:
         try:
-            contracts += source.named(call)
+            contracts += source.find_contracts(call)
         except TrustError as error:
-            source = source.doubted(error.what)
+            source = source.make_untrusted(error.what)
         if source.status == store.TRUSTED:
             continue
         if source.status == store.UNTRUSTED:
-            if not call.kinds <= LOOKING:
-                from truecall_py.messages.failures import render_untrusted as words
+            if not call.kinds <= READ_ONLY:
+                from truecall_py.messages.failures import render_untrusted as render
 
-                untrusted.append(words(source.path, source.why))
+                untrusted.append(render(source.path, source.why))
         else:
             from truecall_py.ledger.notices_shown import report_changed
 
             notices += report_changed(source, call.session, state)
-    recorder, more = remembered(found, contracts, call, state)
-    notices += more
-    stops = any(source.index and source.index.get("stop") for source in found)
-    if recorder is not None and stops:
+    recorder, open_notices = open_ledger(sources, contracts, call, state)
+    notices += open_notices
+    has_stop_contracts = any(source.index and source.index.get("stop") for source in sources)
+    if recorder is not None and has_stop_contracts:
         from truecall_py.stop.claims import match_calls
 
-        recorder.stops = match_calls(found, call, ends)
+        recorder.stops = match_calls(sources, call, ends)
     correction = None
     if contracts:
         from truecall_py.judging.judge import conclude, find_snapshot, judge_contracts
@@ -220,16 +227,16 @@ def judged_by(
         if any("receipt" in contract.plain for contract in contracts):
             from truecall_py.operations.duplicate_guard import apply_history
 
-            judged = call if recorder is None else recorder.call
-            verdicts = apply_history(recorder, contracts, judged, verdicts, session)
+            recorded_call = call if recorder is None else recorder.call
+            verdicts = apply_history(recorder, contracts, recorded_call, verdicts, session)
         judgement = conclude(call, verdicts, notices, recorder)
         correction, notices = judgement.correction, judgement.notices
     elif recorder is not None:
         recorder.record_end((), {}, call.reported, {})
-    if correction is not None and recorder is not None and stops:
+    if correction is not None and recorder is not None and has_stop_contracts:
         from truecall_py.operations.duplicate_guard import add_progress
 
-        correction = add_progress(correction, recorder, found, recorder.call)
+        correction = add_progress(correction, recorder, sources, recorder.call)
     notices += () if recorder is None else recorder.take_complaint()
     if untrusted:
         from truecall_py.messages.corrections import append_untrusted
@@ -238,86 +245,89 @@ def judged_by(
     return correction, notices
 
 
-def answer(
-    harness: ModuleType, event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]
+def render_answer(
+    client: ModuleType, event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]
 ) -> Reply:
+    """Renders correction and notices in the client's format; an empty reply if there are none."""
     if correction is None and not notices:
         return Reply()
-    reply: Reply = harness.render(event, call, correction, notices)
+    reply: Reply = client.render(event, call, correction, notices)
     return reply
 
 
-def loud(options: Options, why: str, do: str = "", harness: ModuleType | None = None) -> Reply:
-    """The answer where nothing could be judged."""
-    from truecall_py.hook.fallback import answer
+def answer_failure(options: Options, reason: str, do: str = "", client: ModuleType | None = None) -> Reply:
+    """Returns the reply for a call that could not be judged. Loads its module only when it is needed."""
+    from truecall_py.hook.fallback import answer_unjudged
 
-    return answer(options, why, do, harness)
+    return answer_unjudged(options, reason, do, client)
 
 
-def reply_to(options: Options, ends: float) -> Reply:
-    """The reply to the event on standard input. Raises TruecallError for what the boundary words."""
-    harness = None
+def answer_event(options: Options, ends: float) -> Reply:
+    """Returns the reply to the event on standard input. Every TruecallError becomes a reply. `ends` is the monotonic
+    time of the deadline."""
+    client = None
     try:
         data = read_stdin(min(ends, time.monotonic() + options.deadline))
-        if options.event in STOPS:
-            options.active = held_already(data)
+        if options.event in STOP_EVENTS:
+            options.active = find_stop_hook_active(data)
         if options.wrong:
             raise PayloadError(f"the registered command is wrong: {options.wrong}")
-        payload = decode(data)
+        payload = parse_payload(data)
         del data
-        harness = adapter(payload, options.harness)
+        client = load_client(payload, options.harness)
         path = payload.get("transcript_path")
         options.transcript = path if isinstance(path, str) and path else None
-        notices = registration(options.harness, harness.NAME)
+        notices = check_registration(options.harness, client.NAME)
         event = str(payload.get("hook_event_name") or options.event)
-        if options.off():
+        if options.is_paused():
             return Reply()
-        options.stop = harness.stopping(payload) if hasattr(harness, "stopping") else None
+        options.stop = client.stopping(payload) if hasattr(client, "stopping") else None
         if options.stop is not None:
-            return stopped(harness, options.stop, options, ends, notices)
-        announced = harness.announced(payload) if hasattr(harness, "announced") else None
-        if announced is not None:
-            options.announced = announced
-            return asked(harness, event, announced, options, ends, notices)
-        parsed_calls = calls(harness, payload)
+            return answer_stop(client, options.stop, options, ends, notices)
+        announced_call = client.announced(payload) if hasattr(client, "announced") else None
+        if announced_call is not None:
+            options.announced = announced_call
+            return answer_request(client, event, announced_call, options, ends, notices)
+        parsed_calls = parse_calls(client, payload)
         if not parsed_calls:
-            over = noted(harness, event, payload, options)
-            notices += () if over is None else (over.text,)
-            return answer(harness, event, None, over, notices)
-        return judged(harness, event, parsed_calls, options, ends, notices)
+            correction = record_client_event(client, event, payload, options)
+            notices += () if correction is None else (correction.text,)
+            return render_answer(client, event, None, correction, notices)
+        return answer_calls(client, event, parsed_calls, options, ends, notices)
     except TruecallError as error:
         where = f"{error.where}: " if error.where else ""
-        return loud(options, f"{where}{error.what}", error.do, harness)
+        return answer_failure(options, f"{where}{error.what}", error.do, client)
 
 
-def guarded(argv: list[str]) -> Reply:
-    """The boundary: any end of the work becomes a reply."""
+def answer_always(argv: list[str]) -> Reply:
+    """The fail-closed boundary: returns a reply whatever happens, after a deadline, a signal or a bug too."""
     options = Options(argv)
     try:
         try:
-            arm(options.deadline + 0.5)
-            return reply_to(options, time.monotonic() + options.deadline)
+            arm_deadline(options.deadline + 0.5)
+            return answer_event(options, time.monotonic() + options.deadline)
         finally:
-            disarm()
+            disarm_deadline()
     except DeadlineReached as end:
-        return loud(options, str(end))
+        return answer_failure(options, str(end))
     except BaseException as error:
         from truecall_py.core import paths
         from truecall_py.hook import crash_report
 
-        path = crash_report.write(error, options.state or paths.state())
+        path = crash_report.write_report(error, options.state or paths.find_state_folder())
         do = f"A report is in {path}." if path else ""
-        return loud(options, f"it met a bug of its own ({type(error).__name__})", do)
+        return answer_failure(options, f"it met a bug of its own ({type(error).__name__})", do)
 
 
 def main(argv: list[str], seal: bool = False) -> int:
-    """Answers one hook event; what the process ends with. `seal` is for the launcher."""
-    reply = guarded(argv)
+    """Answers one hook event and returns the exit code. With `seal` the output ends with SEAL, which the launcher
+    checks."""
+    reply = answer_always(argv)
     out = reply.stdout + (f"\n{SEAL}" if seal else "\n" if reply.stdout else "")
     try:
         data = out.encode("ascii")
         while data:
             data = data[os.write(1, data) :]
     except OSError:
-        return 2  # nobody reads: every client takes 2 for "blocked", none takes it for "well"
+        return 2  # stdout is closed; every client reads exit code 2 as blocked
     return 0

@@ -1,53 +1,53 @@
-"""Whether a person has switched truecall off for a while: one small file in the state folder, read before every call.
-Never takes a doubtful file for a switch: what is damaged, somebody else's or too far ahead switches nothing off.
-"""
+"""Reads whether the user has switched truecall off for a while, from one small file in the state folder. A file that
+is damaged, owned by another user, writable by others or set too far ahead switches nothing off."""
 
 from __future__ import annotations
 
 import os
 
-from truecall_py.core.fast_json import Refused, loads
+from truecall_py.core.fast_json import JsonError, loads
 
 FILE = "off"
-LONGEST = 24 * 3600.0  # seconds
-SKEW = 60.0  # seconds by which a clock may have been put back since
-LARGEST = 200  # bytes
-REGULAR, KIND = 0o100000, 0o170000  # of a file's mode, without `import stat`
+MAX_SECONDS = 24 * 3600.0  # seconds
+SKEW = 60.0  # seconds that the clock may have been set back in between
+MAX_BYTES = 200  # bytes
+REGULAR, KIND = 0o100000, 0o170000  # S_IFREG and S_IFMT, without `import stat`
 
 
-def path(state: str) -> str:
+def switch_path(state: str) -> str:
     return os.path.join(state, FILE)
 
 
-def until(state: str, now: float) -> float | None:
-    """Until when (seconds since the epoch) truecall is off; None where it is on, or where that can be doubted."""
-    text = read(path(state))
+def read_end(state: str, now: float) -> float | None:
+    """Returns when the pause ends (seconds since the epoch). None if truecall is on or the file cannot be relied on.
+    `now` is in the same unit."""
+    text = read_switch(switch_path(state))
     if not text:
         return None
     try:
-        plain = loads(text)
-        since, ends = plain["since"], plain["until"]
-    except (Refused, LookupError, TypeError):
+        record = loads(text)
+        since, ends = record["since"], record["until"]
+    except (JsonError, LookupError, TypeError):
         return None
     if type(since) not in (int, float) or type(ends) not in (int, float):
         return None
-    if not since - SKEW <= now < ends or ends - since > LONGEST:
+    if not since - SKEW <= now < ends or ends - since > MAX_SECONDS:
         return None
     return float(ends)
 
 
-def read(file: str) -> str:
-    """What stands in a regular file that is ours and that nobody else may write; "" for any other."""
+def read_switch(path: str) -> str:
+    """Returns the text of a regular file that is ours and that no other user may write; "" for any other."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return ""
     try:
-        about = os.fstat(descriptor)
-        if about.st_mode & KIND != REGULAR or about.st_mode & 0o022 or about.st_uid != os.geteuid():
+        status = os.fstat(descriptor)
+        if status.st_mode & KIND != REGULAR or status.st_mode & 0o022 or status.st_uid != os.geteuid():
             return ""
-        data = os.read(descriptor, LARGEST + 1)
-        return data.decode() if len(data) <= LARGEST else ""
+        data = os.read(descriptor, MAX_BYTES + 1)
+        return data.decode() if len(data) <= MAX_BYTES else ""
     except (OSError, ValueError):
         return ""
     finally:

@@ -1,5 +1,5 @@
-"""What came in: the words of the registered command, and the payload on standard input. Judges nothing; whatever is
-not what it should be raises PayloadError with what is wrong."""
+"""Reads the hook's input: the options of the registered command and the payload on standard input. Judges nothing;
+raises PayloadError for invalid input."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 import time
 
 from truecall_py.core.errors import PayloadError
-from truecall_py.core.fast_json import Refused, loads
-from truecall_py.core.types import AT_STOP, DEADLINE, STOPS
+from truecall_py.core.fast_json import JsonError, loads
+from truecall_py.core.types import DEADLINE, STOP_DEADLINE, STOP_EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from truecall_py.core.types import Stop, ToolCall
 
 STDIN_LIMIT = 128 * 1024 * 1024  # bytes; a 32 MB write arrives twice, as 68 MB
-OPTIONS = ("--harness", "--contracts", "--state", "--deadline")
+OPTIONS = ("--harness", "--client", "--contracts", "--state", "--deadline")
 
 
 class Options:
-    """What the registered command says. Raises PayloadError for what it cannot mean."""
+    """The options of the registered command, parsed by hand to keep the start short. A
+    mistake is kept in `wrong`, so that the client still gets an answer in its own format."""
 
     def __init__(self, argv: list[str]) -> None:
         self.harness = ""
@@ -29,11 +30,11 @@ class Options:
         self.contracts: str | None = None
         self.state = ""
         self.deadline = 0.0
-        self.stop: Stop | None = None  # filled in where the payload tells of an agent that wants to stop
-        self.transcript: str | None = None  # the client's own record of the session, where the payload names one
-        self.announced: ToolCall | None = None  # filled in where it tells of a call that is about to be made
+        self.stop: Stop | None = None  # set when the payload says that the agent wants to stop
+        self.transcript: str | None = None  # the client's transcript of the session, if the payload names it
+        self.announced: ToolCall | None = None  # set when the payload announces a call
         self.wrong = ""
-        self.active: bool | None = None  # what the bytes of an unread payload say of stop_hook_active (None: nothing)
+        self.active: bool | None = None  # `stop_hook_active` in the raw bytes (None: absent)
         plain: list[str] = []
         rest = list(argv)
         while rest:
@@ -43,7 +44,7 @@ class Options:
                 if not equals and not rest:
                     self.wrong = f"{name} needs a value"
                     break
-                self.take(name, value if equals else rest.pop(0))
+                self.set_option(name, value if equals else rest.pop(0))
             elif word.startswith("-"):
                 self.wrong = f"the option {word[:60]} is not known"
             else:
@@ -52,17 +53,18 @@ class Options:
             self.wrong = f"{plain[2][:60]!r} is one word too many"
         self.harness = self.harness or (plain[0] if plain else "")
         self.event = plain[1] if len(plain) > 1 else ""
-        self.deadline = self.deadline or (AT_STOP if self.event in STOPS else DEADLINE)
+        self.deadline = self.deadline or (STOP_DEADLINE if self.event in STOP_EVENTS else DEADLINE)
 
-    def off(self) -> bool:
-        """Whether a person switched truecall off for a time."""
+    def is_paused(self) -> bool:
+        """Tells whether the user has switched truecall off for a while."""
         from truecall_py.core import paths
         from truecall_py.hook import pause
 
-        return pause.until(self.state or paths.state(), time.time()) is not None
+        return pause.read_end(self.state or paths.find_state_folder(), time.time()) is not None
 
-    def take(self, name: str, value: str) -> None:
-        if name == "--harness":
+    def set_option(self, name: str, value: str) -> None:
+        """Sets one option; a deadline is limited to 0.2 to 900 seconds."""
+        if name in ("--harness", "--client"):
             self.harness = value
         elif name == "--contracts":
             self.contracts = value
@@ -79,7 +81,7 @@ class Options:
 
 
 def read_stdin(ends: float, descriptor: int = 0) -> bytes:
-    """All of standard input, until it ends, the deadline, or STDIN_LIMIT. Raises PayloadError."""
+    """Reads standard input to its end. Raises PayloadError at the monotonic time `ends`, or beyond STDIN_LIMIT."""
     from select import select
 
     pieces: list[bytes] = []
@@ -100,35 +102,36 @@ def read_stdin(ends: float, descriptor: int = 0) -> bytes:
         raise PayloadError(f"standard input cannot be read: {error}") from None
 
 
-def held_already(data: bytes) -> bool | None:
-    """What a payload that may be no JSON says of whether a hook held the agent already; None where it does not say
-    it: then nobody may be held. Text inside a string has its quotes escaped, and is not found here."""
+def find_stop_hook_active(data: bytes) -> bool | None:
+    """Reads `stop_hook_active` from the raw bytes of a payload that may not be valid JSON. None if it is absent; any
+    value but false is true, so that no agent is held twice. Quotes inside a JSON string are escaped, so text cannot
+    match."""
     _, name, rest = data.partition(b'"stop_hook_active":')
     return None if not name else not rest.lstrip().startswith(b"false")
 
 
-def decode(data: bytes) -> dict[str, Any]:
-    """The one JSON object that `data` is. Raises PayloadError with what is wrong."""
+def parse_payload(data: bytes) -> dict[str, Any]:
+    """Parses `data` as one JSON object. Raises PayloadError with what is wrong."""
     if not data.strip():
         raise PayloadError("the payload is empty")
     try:
         payload = loads(data.removeprefix(b"\xef\xbb\xbf").decode())
     except UnicodeDecodeError as error:
         raise PayloadError(f"the payload is not UTF-8: byte {error.start}") from None
-    except Refused as error:
+    except JsonError as error:
         raise PayloadError(f"the payload is not one JSON object: {error}") from None
     if not isinstance(payload, dict):
         raise PayloadError(f"the payload is {type(payload).__name__}, not a JSON object")
     return payload
 
 
-def registration(given: str, seen: str) -> tuple[str, ...]:
-    """What the person should know about the harness that the registered command names. Raises PayloadError
-    for one that there is not."""
-    if not given or given == seen:
+def check_registration(registered: str, recognised: str) -> tuple[str, ...]:
+    """Returns a notice if the command names another client (`registered`) than the payload's (`recognised`). Raises
+    PayloadError if there is no client of that name."""
+    if not registered or registered == recognised:
         return ()
     from truecall_py.clients import load_hook
     from truecall_py.messages.failures import render_client_mismatch
 
-    load_hook(given)
-    return (render_client_mismatch(given, seen),)
+    load_hook(registered)
+    return (render_client_mismatch(registered, recognised),)

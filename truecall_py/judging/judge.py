@@ -32,9 +32,9 @@ class Judgement:
         return tuple(dict.fromkeys(verdict.contract for verdict in self.verdicts))
 
 
-def select_naming(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
+def find_contracts(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
     """The contracts of all sources that name this call."""
-    return [contract for source in sources for contract in source.named(call)]
+    return [contract for source in sources for contract in source.find_contracts(call)]
 
 
 def judge_contracts(
@@ -49,7 +49,7 @@ def judge_contracts(
 
     from truecall_py.contracts.model import is_guard_only
     from truecall_py.judging.engine import Moment, judge_contract, make_unjudged
-    from truecall_py.trust.store import changed_code
+    from truecall_py.trust.store import find_changed_code
 
     moment = Moment(ends, time.time() if received is None else received, session, snapshot)
     call = restore_folder(call, snapshot)
@@ -57,7 +57,7 @@ def judge_contracts(
     for contract in contracts:
         if is_guard_only(contract.plain):
             continue
-        changed = changed_code(contract.plain) if contract.plain.get("pins") else ""
+        changed = find_changed_code(contract.plain) if contract.plain.get("pins") else ""
         if not changed:
             verdicts.extend(judge_contract(contract, call, moment))
         elif may_apply(contract, call, moment):

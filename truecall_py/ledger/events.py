@@ -90,13 +90,13 @@ def name_turn(call: ToolCall) -> str:
 def strip_noise(call: ToolCall) -> dict[str, Any]:
     """The arguments as they count: a long text by its digest; of a command, blanks made one and what says nothing
     left out. To any other tool a description may be all there is, and a blank may count."""
-    from truecall_py.core.hashing import fingerprint
+    from truecall_py.core.hashing import blake2b
 
     args_ = {}
     shell = "shell" in call.kinds
     for name, value in call.args.items():
         if isinstance(value, str) and len(value) > LONG_TEXT:
-            value = fingerprint(value.encode("utf-8", "replace"))
+            value = blake2b(value.encode("utf-8", "replace"))
         elif isinstance(value, str) and shell:
             value = " ".join(value.split())
         if not shell or name not in NOISE:
@@ -113,21 +113,21 @@ def make_identity(call: ToolCall, key: bytes) -> str:
 def seal(plain: Any, key: bytes) -> str:
     """The keyed digest of a JSON value: equal values can be told, and nothing can be guessed from it."""
     from truecall_py.core.fast_json import dumps
-    from truecall_py.core.hashing import keyed
+    from truecall_py.core.hashing import hmac_sha256
 
-    return keyed(key, dumps(plain).encode())[:32]
+    return hmac_sha256(key, dumps(plain).encode())[:32]
 
 
 def mask_args(args: dict[str, Any]) -> dict[str, str]:
     """The arguments as they may be stored: secrets masked by their names and shapes, long ones cut."""
     from truecall_py.core.fast_json import dumps
-    from truecall_py.core.redaction import masked, plain, shortened, window
+    from truecall_py.core.redaction import cut_window, mask_secrets, mask_value, shorten
 
     kept = {}
     for name, value in list(args.items())[:40]:
-        safe = plain(window(value, MAX_TEXT) if isinstance(value, str) else value, name)
-        text = safe if isinstance(safe, str) else masked(window(dumps(safe), MAX_TEXT))
-        kept[name[:80]] = shortened(text, MAX_TEXT)
+        safe = mask_value(cut_window(value, MAX_TEXT) if isinstance(value, str) else value, name)
+        text = safe if isinstance(safe, str) else mask_secrets(cut_window(dumps(safe), MAX_TEXT))
+        kept[name[:80]] = shorten(text, MAX_TEXT)
     return kept
 
 
@@ -139,9 +139,9 @@ def is_partial(text: str) -> bool:
 
 
 def shorten_phrase(text: str) -> str:
-    from truecall_py.core.redaction import masked, shortened, window
+    from truecall_py.core.redaction import cut_window, mask_secrets, shorten
 
-    return shortened(masked(window(text, MAX_TEXT)), MAX_TEXT)
+    return shorten(mask_secrets(cut_window(text, MAX_TEXT)), MAX_TEXT)
 
 
 def encode_verdict(verdict: Verdict, kind: str, key: bytes, call: str) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.core.fast_json import Refused, dumps, loads
-from truecall_py.core.paths import runs
+from truecall_py.core.fast_json import JsonError, dumps, loads
+from truecall_py.core.paths import locate_runs_mark
 from truecall_py.core.record import record
 from truecall_py.core.secret_patterns import MASK, WORD
 from truecall_py.core.types import ABSENT, File, ToolCall, Withheld
@@ -46,7 +46,7 @@ class KeptCall:
 
     @property
     def masked(self) -> bool:
-        return Withheld.holds(self.call.args)
+        return Withheld.holds_mask(self.call.args)
 
     def guarded(self) -> ToolCall:
         """The call as it may be judged: to ask for an argument that is not there as it was raises Unverified. Of a
@@ -67,16 +67,16 @@ def locate_call(state: str, session: str, call: str, root: str = FOLDER) -> str:
 def without_secrets(call: ToolCall) -> dict[str, Any] | None:
     """The fields of a call as they may be stored: arguments masked, and neither an answer nor a file's content that
     holds a secret. None where a place or a name would have to be masked: then it would be another call."""
-    from truecall_py.core.redaction import plain
+    from truecall_py.core.redaction import mask_value
 
     words = [value for name, value in call.__dict__.items() if isinstance(value, str) and name != "text"]
-    if any(plain(word) != word for word in [*words, *(file.path for file in call.files)]):
+    if any(mask_value(word) != word for word in [*words, *(file.path for file in call.files)]):
         return None
     answer = {name: getattr(call, name) for name in NO_ANSWER if getattr(call, name) is not ABSENT}
-    fields = {**call.__dict__, "args": plain(call.args), **({} if plain(answer) == answer else NO_ANSWER)}
+    fields = {**call.__dict__, "args": mask_value(call.args), **({} if mask_value(answer) == answer else NO_ANSWER)}
     fields["kinds"] = sorted(call.kinds)
     fields["files"] = [
-        {name: None if name in ("content", "before") and plain(value) != value else value
+        {name: None if name in ("content", "before") and mask_value(value) != value else value
          for name, value in file.__dict__.items()} for file in call.files
     ]  # fmt: skip
     return {name: value for name, value in fields.items() if value is not ABSENT}
@@ -134,7 +134,7 @@ def read_file(path: str) -> KeptCall | None:
         while len(data) <= MAX_CHARACTERS and (piece := os.read(descriptor, MAX_CHARACTERS)):
             data += piece
         return decode_call(loads(data.decode(), own=True))
-    except (OSError, Refused, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, JsonError, ValueError, LookupError, TypeError, AttributeError):
         return None
     finally:
         os.close(descriptor)
@@ -167,7 +167,7 @@ def read_mark(state: str, session: str) -> int | None:
     """How many bytes of the transcript were looked through for the end of background work; None where no work of this
     session goes on."""
     try:
-        descriptor = os.open(runs(state, word(session)), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(locate_runs_mark(state, word(session)), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -182,7 +182,7 @@ def read_mark(state: str, session: str) -> int | None:
 def set_mark(state: str, session: str, upto: int | None) -> None:
     """Says that work goes on in the background and how far the transcript was looked through; None: that no work goes
     on. Where that cannot be written, it is looked into at the stop alone."""
-    path = runs(state, word(session))
+    path = locate_runs_mark(state, word(session))
     try:
         if upto is None:
             os.unlink(path)

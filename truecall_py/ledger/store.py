@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.core.errors import TruecallError
-from truecall_py.core.fast_json import Refused, dumps, loads
+from truecall_py.core.fast_json import JsonError, dumps, loads
 from truecall_py.core.record import record
 from truecall_py.ledger.sqlite_driver import load_driver
 
@@ -109,7 +109,7 @@ class StoredEvent(Event):
         if found is None:
             try:
                 value = loads(self.__dict__["text"], own=True)
-            except Refused:
+            except JsonError:
                 value = None
             found = self.__dict__["decoded"] = value if isinstance(value, dict) else {}
         return found

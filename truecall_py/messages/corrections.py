@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from truecall_py.clients.payload import text_of
 from truecall_py.contracts.matchers import quote_value
-from truecall_py.core.redaction import quoted, shortened
+from truecall_py.core.redaction import quote, shorten
 from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, VERIFIED, Correction
 from truecall_py.policy import orders
 
@@ -70,12 +70,12 @@ def describe_call(call: ToolCall) -> str:
     """The call in words that the agent recognises: the tool and its arguments, quoted and bounded."""
     args = call.args
     if isinstance(args.get("command"), str) and "shell" in call.kinds:
-        return f"the command {quoted(quote_value(args['command'], 200), 240)}"
+        return f"the command {quote(quote_value(args['command'], 200), 240)}"
     if call.files:
         names = ", ".join(file.path for file in call.files[:3])
         more = f" and {len(call.files) - 3} more" if len(call.files) > 3 else ""
-        return f"{call.tool} of {quoted(names, 400)}{more}"
-    return quoted(f"{call.tool} {quote_value(args, 200)}" if args else call.tool, 300)
+        return f"{call.tool} of {quote(names, 400)}{more}"
+    return quote(f"{call.tool} {quote_value(args, 200)}" if args else call.tool, 300)
 
 
 # The first words of every text for an agent: by them a transcript reader knows a correction from a tool's answer.
@@ -87,9 +87,9 @@ HEADLINES = ("NOT DONE: ", "NOT CONFIRMED: ", "ALREADY DONE: ", "NOT LOST: ", "N
 def render_headline(verdict: Verdict, delivery: Delivery, call: ToolCall, said: str) -> str:
     """The first line: the result, what the tool claimed (`said`: facts.reported), and what truecall found."""
     claim = {SUCCESS: "reported success", FAILURE: "reported a failure"}.get(said, "returned")
-    name = "the command" if "shell" in call.kinds else quoted(call.tool, 120)
+    name = "the command" if "shell" in call.kinds else quote(call.tool, 120)
     outcome = next((outcome for outcome in verdict.outcomes if outcome.state == verdict.state), None)
-    found = quoted(shortened(outcome.found, 240), 400) if outcome else ""
+    found = quote(shorten(outcome.found, 240), 400) if outcome else ""
     if delivery.order == orders.ACCEPTED:
         return f"NOT FINISHED: {name} {claim}, but its source says: {found}."
     if delivery.order == orders.UNDO_ONE:
@@ -114,10 +114,10 @@ def render_evidence(outcomes: Sequence[Outcome], state: str) -> list[str]:
     lines = []
     for outcome in list(counted.values())[:MAX_EVIDENCE]:
         label = "found" if outcome.state in (REFUTED, VERIFIED) else "unverified"
-        lines.append(f"- expected: {quoted(outcome.expected, 500)}")
-        lines.append(f"  {label}: {quoted(outcome.found, 700)}")
+        lines.append(f"- expected: {quote(outcome.expected, 500)}")
+        lines.append(f"  {label}: {quote(outcome.found, 700)}")
         if outcome.candidates:
-            lines.append(f"  closest matches: {quoted(', '.join(outcome.candidates), 400)}")
+            lines.append(f"  closest matches: {quote(', '.join(outcome.candidates), 400)}")
     if len(counted) > MAX_EVIDENCE:
         lines.append(f"- and {len(counted) - MAX_EVIDENCE} more")
     return lines
@@ -126,24 +126,24 @@ def render_evidence(outcomes: Sequence[Outcome], state: str) -> list[str]:
 def quote_tool_output(call: ToolCall, limit: int) -> str:
     """The tool's answer, quoted, since the correction may replace it; "" where there is none."""
     text = text_of(call)
-    return f"The tool's output: {quoted(quote_value(text, limit), limit + 40)}" if text else ""
+    return f"The tool's output: {quote(quote_value(text, limit), limit + 40)}" if text else ""
 
 
 def render_order(verdict: Verdict, delivery: Delivery, call: ToolCall, trial: Trial | None = None) -> str:
     """The imperative: the contract's own remedy first, then the order that the policy chose."""
-    routes = quoted(" or ".join(orders.list_free_routes(verdict, trial)), 300)
+    routes = quote(" or ".join(orders.list_free_routes(verdict, trial)), 300)
     attempt = trial.budget.attempt if trial and trial.budget else 1
     pause = PAUSES[min(attempt, len(PAUSES)) - 1]
     order = ORDERS[delivery.order].format(call=describe_call(call), alternatives=routes, pause=pause)
     if delivery.order in (orders.NOT_YOURS, orders.SUCCEEDED_ANYWAY, orders.HAND_OVER, orders.ALREADY_DONE):
         return order
     if delivery.order in (orders.LOOK_UP, orders.ACCEPTED, orders.UNDO_ONE):
-        remedy = f" {quoted(verdict.remedy, 600)}" if verdict.remedy else ""
+        remedy = f" {quote(verdict.remedy, 600)}" if verdict.remedy else ""
         receipts = (outcome.receipt for outcome in verdict.outcomes if outcome.receipt is not None)
         owner = next((receipt["owner"] for receipt in receipts), "")
-        return f"{order}{remedy}{f' Owner: {quoted(str(owner), 120)}.' if owner else ''}"
+        return f"{order}{remedy}{f' Owner: {quote(str(owner), 120)}.' if owner else ''}"
     if verdict.remedy:
-        remedy = quoted(verdict.remedy, 600).rstrip()
+        remedy = quote(verdict.remedy, 600).rstrip()
         order = f"{remedy}{'' if remedy.endswith(('.', '!', '?')) else '.'} Then {order}"
     if routes and delivery.order != orders.OTHER_ROUTE:
         order += f" If that fails too, use {routes} instead."
@@ -164,9 +164,9 @@ def render_attempts(trial: Trial | None) -> list[str]:
     if over:
         words = f"This session has used up its {budget.most} refuted attempts"
     if trial.changed is not None:
-        change = "nothing" if not trial.changed else quoted(", ".join(trial.changed), 200)
+        change = "nothing" if not trial.changed else quote(", ".join(trial.changed), 200)
         words += f"; changed since the previous attempt: {change}"
-    return [f"{words}.", *(f"- {quoted(entry, 300)}" for entry in trial.history)]
+    return [f"{words}.", *(f"- {quote(entry, 300)}" for entry in trial.history)]
 
 
 def render_verdicts(
@@ -183,11 +183,11 @@ def render_verdicts(
     if first.state != VERIFIED:
         lines.append(UNTIL_THEN)
     names = list(dict.fromkeys(f"{verdict.contract} ({verdict.source})" for verdict in verdicts))
-    tail = f"Checked by truecall, contract {shortened(', '.join(names), 600)}"
+    tail = f"Checked by truecall, contract {shorten(', '.join(names), 600)}"
     if call.call_id:
-        tail += f", call {quoted(call.call_id, 80)}"
+        tail += f", call {quote(call.call_id, 80)}"
     body = "\n".join(line for line in lines if line)
-    return f"{shortened(body, MAX_CORRECTION_BYTES - len(tail) - 2)}\n{tail}."
+    return f"{shorten(body, MAX_CORRECTION_BYTES - len(tail) - 2)}\n{tail}."
 
 
 def build_correction(
@@ -212,7 +212,7 @@ def build_correction(
         size = len(text.encode("utf-8", "replace")) + 2
         if texts and size > left - 200:
             names = ", ".join(verdict.contract for rest in ranked[number:] for verdict in rest[1])
-            texts.append(f"Left out for length, but not verified either: {shortened(names, 150)}.")
+            texts.append(f"Left out for length, but not verified either: {shorten(names, 150)}.")
             break
         texts.append(text)
         left -= size
@@ -222,22 +222,22 @@ def build_correction(
 
 def render_cooldown(rest: Cooldown, call: ToolCall) -> str:
     """Why truecall refuses a call of a paused tool before it runs."""
-    name = "the command" if "shell" in call.kinds else quoted(call.tool, 120)
+    name = "the command" if "shell" in call.kinds else quote(call.tool, 120)
     batches = "1 more batch" if rest.ticks == 1 else f"{rest.ticks} more batches"
     lines = [
         f"NOT RUN: truecall paused {name} for {batches} of tool calls, because it reported success twice and its "
-        f"effect was missing ({quoted(rest.found, 240)}).",
+        f"effect was missing ({quote(rest.found, 240)}).",
     ]
     if rest.over:
         lines.append("Do this now: stop this step, since this session's attempts are used up. Do not make this call "
                      "again, in this or another form. Tell the user plainly what you tried and what is missing.")
     elif rest.alternatives:
-        lines.append(f"Do this now: take another route: use {quoted(' or '.join(rest.alternatives), 300)}.")
+        lines.append(f"Do this now: take another route: use {quote(' or '.join(rest.alternatives), 300)}.")
     else:
         lines.append(f"Do this now: continue with other work for {batches} of tool calls, or stop this step and tell "
                      "the user plainly what is missing. Do not repeat the call before then: each refused call counts "
                      "as an attempt.")
-    lines.append(f"Refused by truecall, contract {quoted(rest.contract, 100)}.")
+    lines.append(f"Refused by truecall, contract {quote(rest.contract, 100)}.")
     return "\n".join(lines)
 
 
@@ -249,14 +249,14 @@ def render_hand_over_notice(call: ToolCall) -> str:
 
 def render_loop_end_notice(tool: str) -> str:
     """The person's notice that a refused call ended the agent's loop."""
-    return (f"truecall: {quoted(tool, 120)} was refused and the attempts are used up, so truecall ended the agent's "
+    return (f"truecall: {quote(tool, 120)} was refused and the attempts are used up, so truecall ended the agent's "
             "loop. To see them: truecall log")  # fmt: skip
 
 
 def render_observe_notice(verdict: Verdict, call: ToolCall) -> str:
     """The person's notice about a contract in observe mode."""
     outcome = next((outcome for outcome in verdict.outcomes if outcome.state == verdict.state), None)
-    found = f": {quoted(outcome.found, 300)}" if outcome else ""
+    found = f": {quote(outcome.found, 300)}" if outcome else ""
     return f"truecall (observe): {verdict.contract} is {verdict.state} for {describe_call(call)}{found}"
 
 

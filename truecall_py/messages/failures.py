@@ -3,14 +3,14 @@ none lets an unverified call sound like a verified one."""
 
 from __future__ import annotations
 
-from truecall_py.core.redaction import quoted
+from truecall_py.core.redaction import quote
 from truecall_py.messages.corrections import quote_shell_word
 
 
 def render_snapshot_notice(state: str) -> str:
     """The person's notice that truecall cannot store snapshots; `state` is the state folder."""
     return (
-        f"truecall: cannot write snapshots to {quoted(quote_shell_word(state), 300)}. Until that is fixed, checks "
+        f"truecall: cannot write snapshots to {quote(quote_shell_word(state), 300)}. Until that is fixed, checks "
         "that compare with the state before a call are unverified. To find the cause: truecall doctor"
     )
 
@@ -18,7 +18,7 @@ def render_snapshot_notice(state: str) -> str:
 def render_ledger_notice(why: str) -> str:
     """The person's notice that the ledger cannot be used."""
     return (
-        f"truecall: {quoted(why, 400)}. Calls are still judged, but attempts, cooldowns, duplicates and the stop "
+        f"truecall: {quote(why, 400)}. Calls are still judged, but attempts, cooldowns, duplicates and the stop "
         "gate do not work until that is fixed. To find the cause: truecall doctor"
     )
 
@@ -26,7 +26,7 @@ def render_ledger_notice(why: str) -> str:
 def render_lost_ledger_notice(why: str) -> str:
     """The person's notice that the ledger lost a session's events."""
     return (
-        f"truecall: {quoted(why, 400)}. Calls are still judged, but earlier attempts and cooldowns are lost, and the "
+        f"truecall: {quote(why, 400)}. Calls are still judged, but earlier attempts and cooldowns are lost, and the "
         "calls of this turn stay unverified at its end. To see what is left: truecall log"
     )
 
@@ -34,9 +34,9 @@ def render_lost_ledger_notice(why: str) -> str:
 def render_unjudged(why: str, do: str = "") -> str:
     """The agent's answer to a call that truecall cannot judge; `do`: one more sentence, what the user can do."""
     return (
-        f"NOT CONFIRMED: truecall could not judge this tool call: {quoted(why, 500)}. "
+        f"NOT CONFIRMED: truecall could not judge this tool call: {quote(why, 500)}. "
         "Do this now: continue with other work, and tell the user that the result of this call is unverified, and "
-        f"why. Do not report it as verified.{' ' + quoted(do, 300) if do else ''}\nFrom truecall, the hook that "
+        f"why. Do not report it as verified.{' ' + quote(do, 300) if do else ''}\nFrom truecall, the hook that "
         "checks tool results; the problem is in the check, not in your work."
     )
 
@@ -56,8 +56,8 @@ def render_changed_notice(path: str, status: str, why: str = "") -> str:
     }[status]
     more = f" ({why})" if why else ""
     return (
-        f"truecall: {quoted(path, 500)} {event}{quoted(more, 300)}; the trusted version is still enforced. "
-        f"To {do} {quoted(quote_shell_word(path), 500)}"
+        f"truecall: {quote(path, 500)} {event}{quote(more, 300)}; the trusted version is still enforced. "
+        f"To {do} {quote(quote_shell_word(path), 500)}"
     )
 
 

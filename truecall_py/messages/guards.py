@@ -3,7 +3,7 @@ success, and none orders the same call again unchanged where that cannot help.""
 
 from __future__ import annotations
 
-from truecall_py.core.redaction import quoted, shortened
+from truecall_py.core.redaction import quote, shorten
 from truecall_py.core.types import UNVERIFIED
 from truecall_py.messages.corrections import (
     MAX_ANSWER_BYTES,
@@ -72,7 +72,7 @@ def render_refusal(verdicts: Sequence[Verdict], call: ToolCall, trials: Mapping[
         size = len(text.encode("utf-8", "replace")) + 2
         if parts and size > left - 200:
             names = ", ".join(guard.contract for guard in sort_refuted_first(verdicts)[number:])
-            parts.append(f"Left out for length, but not met either: {shortened(names, 150)}.")
+            parts.append(f"Left out for length, but not met either: {shorten(names, 150)}.")
             break
         parts.append(text)
         left -= size
@@ -92,9 +92,9 @@ def render_client_refusal(verdicts: Sequence[Verdict], call: ToolCall) -> str:
 
 def render_guard(verdict: Verdict, call: ToolCall, trial: Trial | None, by_client: bool = False) -> str:
     """The text for one guard; `by_client`: the client itself refused the call, before any guard."""
-    name = "the command" if "shell" in call.kinds else quoted(call.tool, 120)
+    name = "the command" if "shell" in call.kinds else quote(call.tool, 120)
     first = next((outcome for outcome in verdict.outcomes if outcome.state == verdict.state), None)
-    found = quoted(shortened(first.found, 240), 400) if first else "nothing"
+    found = quote(shorten(first.found, 240), 400) if first else "nothing"
     what = "was refused by the client, and" if by_client else "was not run, because"
     why = "could not be evaluated" if verdict.state == UNVERIFIED else "refused it"
     lines = [f"NOT MADE: {name} {what} its guard {why}: {found}."]
@@ -103,10 +103,10 @@ def render_guard(verdict: Verdict, call: ToolCall, trial: Trial | None, by_clien
     if trial is not None and trial.budget is not None and trial.budget.attempt > 1:
         lines.append(f"The same call was refused before: this was attempt {trial.budget.attempt}.")
     lines += [f"Do this now: {render_order(verdict, call, trial)}", NOT_DONE]
-    tail = f"Checked by truecall before the call, contract {quoted(f'{verdict.contract} ({verdict.source})', 300)}"
+    tail = f"Checked by truecall before the call, contract {quote(f'{verdict.contract} ({verdict.source})', 300)}"
     if call.call_id:
-        tail += f", call {quoted(call.call_id, 80)}"
-    return f"{shortened(chr(10).join(lines), MAX_CORRECTION_BYTES - len(tail) - 2)}\n{tail}."
+        tail += f", call {quote(call.call_id, 80)}"
+    return f"{shorten(chr(10).join(lines), MAX_CORRECTION_BYTES - len(tail) - 2)}\n{tail}."
 
 
 def describe_sent_call(call: ToolCall) -> str:
@@ -119,14 +119,14 @@ def render_order(verdict: Verdict, call: ToolCall, trial: Trial | None) -> str:
     """The imperative: the contract's own remedy first where the call can be corrected at all."""
     order = choose_order(verdict, trial)
     attempt = trial.budget.attempt if trial and trial.budget else 1
-    routes = quoted(" or ".join(orders.list_free_routes(verdict, trial)), 300)
+    routes = quote(" or ".join(orders.list_free_routes(verdict, trial)), 300)
     words = ORDERS[order].format(
         call=describe_sent_call(call), alternatives=routes, pause=PAUSES[min(attempt, len(PAUSES)) - 1]
     )  # fmt: skip
     if order in (orders.NOT_YOURS, orders.HAND_OVER):
         return words
     if verdict.remedy and verdict.state != UNVERIFIED:  # a remedy is for a finding
-        remedy = quoted(verdict.remedy, 600).rstrip()
+        remedy = quote(verdict.remedy, 600).rstrip()
         remedy += "" if remedy.endswith((".", "!", "?")) else "."
         met = order == orders.GUARDED
         words = f"{remedy} Do not make the call again unchanged." if met else f"{remedy} Then {words}"
@@ -138,15 +138,15 @@ def render_order(verdict: Verdict, call: ToolCall, trial: Trial | None) -> str:
 def render_observe_notice(verdict: Verdict, call: ToolCall) -> str:
     """The person's notice about a guard in observe mode."""
     first = next((outcome for outcome in verdict.outcomes if outcome.state == verdict.state), None)
-    found = f": {quoted(first.found, 300)}" if first else ""
+    found = f": {quote(first.found, 300)}" if first else ""
     return f"truecall (observe): {verdict.contract} would have refused {describe_sent_call(call)}{found}"
 
 
 def render_unasked(why: str, do: str = "") -> str:
     """The answer where truecall itself could not check the guards of a call; `do`: what else the user can do."""
-    more = f" {quoted(do, 300)}" if do else ""
+    more = f" {quote(do, 300)}" if do else ""
     return (
-        f"NOT MADE: the call was not run, because truecall could not check its guards: {quoted(why, 500)}. Do this "
+        f"NOT MADE: the call was not run, because truecall could not check its guards: {quote(why, 500)}. Do this "
         "now: do not work around it; continue with other work, and tell the user that the call was not made, and "
         f"why. The user can find the cause with: truecall doctor, or turn truecall off with: truecall off.{more}\n"
         "From truecall, which must check guards before such calls; the problem is its own, not your work."

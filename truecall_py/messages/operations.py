@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truecall_py.core.redaction import quoted
+from truecall_py.core.redaction import quote
 from truecall_py.core.types import PENDING, UNRESOLVED, UNTOLD_INTENT, VERIFIED, Correction
 from truecall_py.messages.corrections import MAX_ANSWER_BYTES
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def render_duplicate(contract: Contract, earlier: Operation, call: ToolCall) -> str:
     """Why truecall refuses a call: the same operation is done, or may be."""
-    what = quoted(call.tool, 120)
-    which = f"call {quoted(earlier.last.call, 80)} of {quoted(earlier.last.tool, 120)}"
+    what = quote(call.tool, 120)
+    which = f"call {quote(earlier.last.call, 80)} of {quote(earlier.last.tool, 120)}"
     if earlier.last.data.get(UNTOLD_INTENT):
         lines = [f"NOT RUN: {what} may repeat {which}, whose operation is unknown."]
     elif earlier.state in UNRESOLVED:
@@ -38,7 +38,7 @@ def render_duplicate(contract: Contract, earlier: Operation, call: ToolCall) -> 
 def render_unknown_duplicate(contract: Contract, call: ToolCall) -> str:
     """Why truecall refuses a call: without the ledger it cannot know whether the operation was started before."""
     return "\n".join((
-        f"NOT RUN: {quoted(call.tool, 120)} may repeat an operation that was started before: truecall cannot use its "
+        f"NOT RUN: {quote(call.tool, 120)} may repeat an operation that was started before: truecall cannot use its "
         "ledger to find out.",
         "Do this now: continue with other work, or tell the user that this call waits for the ledger; the user can "
         "find the cause with: truecall doctor. You can make the call once the ledger works again.",
@@ -60,18 +60,18 @@ def render_order(contract: Contract, earlier: Operation) -> str:
         todo = "do not make it again, and undo nothing on your own: tell the user, who must decide which one to undo."
     free = ""
     if earlier.state in UNRESOLVED:
-        name = quoted(earlier.last.call, 80)
+        name = quote(earlier.last.call, 80)
         free = f" If the user knows that the call was never made: truecall reconcile --give-up {name}"
     retry = " A retry with the same idempotency key is allowed." if earlier.keys else ""
     remedy = contract.plain.get("remedy")
-    more = f" {quoted(remedy, 400)}" if remedy else ""
-    owner = f" Owner: {quoted(earlier.owner, 120)}." if earlier.owner else ""
+    more = f" {quote(remedy, 400)}" if remedy else ""
+    owner = f" Owner: {quote(earlier.owner, 120)}." if earlier.owner else ""
     return f"{todo}{retry if earlier.state in UNRESOLVED else ''}{more}{owner}{free}"
 
 
 def append_progress(correction: Correction, progress: Sequence[str]) -> Correction:
     """The correction of a step that is not done, followed by the progress of its whole operation if there is room."""
-    lines = [f"Progress: {quoted(entry, 600)}." for entry in progress[:4]]
+    lines = [f"Progress: {quote(entry, 600)}." for entry in progress[:4]]
     text = "\n".join([correction.text, *lines])
     fits = bool(lines) and len(text.encode("utf-8", "replace")) <= MAX_ANSWER_BYTES
     return Correction(text, correction.replace, correction.ends) if fits else correction
@@ -80,11 +80,11 @@ def append_progress(correction: Correction, progress: Sequence[str]) -> Correcti
 def describe_operation(operation: Operation) -> str:
     """The operation by the values that must stand in its receipt."""
     values = ", ".join(f"{path} {value}" for path, value in operation.match.items())
-    return quoted(f"{operation.contract} ({values})" if values else operation.contract, 400)
+    return quote(f"{operation.contract} ({values})" if values else operation.contract, 400)
 
 
 def describe_receipt(operation: Operation) -> str:
     """The last answer of the operation's source."""
     if operation.receipt is None:
         return "nothing yet"
-    return quoted(str(operation.receipt.get("found") or operation.receipt["state"]), 400)
+    return quote(str(operation.receipt.get("found") or operation.receipt["state"]), 400)

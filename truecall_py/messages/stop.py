@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truecall_py.core.redaction import quoted, shortened
+from truecall_py.core.redaction import quote, shorten
 from truecall_py.core.types import DUPLICATE, PENDING, REFUTED, UNVERIFIED
 from truecall_py.messages.corrections import MAX_ANSWER_BYTES, quote_shell_word, render_evidence
 from truecall_py.policy import orders as policy
@@ -71,7 +71,7 @@ def render_hold(opened: Sequence[Open], judged: Sequence[Verdict]) -> str:
     orders += list_orders_at_stop([verdict for verdict in judged if not has_steps(verdict)])
     lines.append(f"Do this now: {'; '.join(orders)}.")
     lines.append(THEN_END)
-    return f"{shortened(chr(10).join(lines), MAX_ANSWER_BYTES - len(SIGNATURE) - 2)}\n{SIGNATURE}"
+    return f"{shorten(chr(10).join(lines), MAX_ANSWER_BYTES - len(SIGNATURE) - 2)}\n{SIGNATURE}"
 
 
 def list_orders_at_stop(judged: Sequence[Verdict]) -> list[str]:
@@ -83,12 +83,12 @@ def list_orders_at_stop(judged: Sequence[Verdict]) -> list[str]:
         orders.append(f"make true what must hold at the end of a turn: {list_contracts(refuted)}")
     if unverified:
         orders.append(f"check by other means what must hold at the end of a turn: {list_contracts(unverified)}")
-    return orders + [quoted(verdict.remedy, 400) for verdict in judged if verdict.remedy]
+    return orders + [quote(verdict.remedy, 400) for verdict in judged if verdict.remedy]
 
 
 def list_contracts(judged: Sequence[Verdict]) -> str:
     """The names of the verdicts' contracts, each once."""
-    return quoted(", ".join(dict.fromkeys(verdict.contract for verdict in judged)), 300)
+    return quote(", ".join(dict.fromkeys(verdict.contract for verdict in judged)), 300)
 
 
 def choose_orders(opened: Sequence[Open]) -> Iterator[tuple[Open, str]]:
@@ -160,19 +160,19 @@ def describe_open_call(call: Open) -> str:
     """The call in words that the agent recognises: the tool and its short arguments."""
     args = call.event.data.get("args", {})
     values = ", ".join(f"{key}: {value}" for key, value in args.items() if key not in ("content", "path"))
-    return quoted(f"{call.event.tool} ({shortened(values, 120)})" if values else call.event.tool, 220)
+    return quote(f"{call.event.tool} ({shorten(values, 120)})" if values else call.event.tool, 220)
 
 
 def render_open_call(call: Open) -> str:
     """One line about an unresolved call: its state, what was found, by which contract."""
     word = {REFUTED: "refuted", PENDING: "not finished"}.get(call.state, "unverified")
     word = "done twice" if is_duplicate(call) else word
-    found = quoted(str(call.row.get("found", "")), 300)
+    found = quote(str(call.row.get("found", "")), 300)
     if call.state == REFUTED and not call.looked:
         found = f"when it ended, {found or 'its effect was missing'}; truecall could not check again"
     where = f"contract {call.row.get('contract', '')}"
     where += f" ({call.row['source']})" if call.row.get("source") else ""
-    return f"- {word}: {describe_open_call(call)}, call {quoted(call.event.call, 80)}: {found} [{quoted(where, 200)}]"
+    return f"- {word}: {describe_open_call(call)}, call {quote(call.event.call, 80)}: {found} [{quote(where, 200)}]"
 
 
 def is_duplicate(call: Open) -> bool:
@@ -183,7 +183,7 @@ def is_duplicate(call: Open) -> bool:
 def choose_order(call: Open) -> str:
     """The order for one unresolved call."""
     if call.row.get("operation"):
-        owner = quoted(str(call.row.get("owner", "")), 120)
+        owner = quote(str(call.row.get("owner", "")), 120)
         who = f" (owner: {owner})" if owner else ""
         order = policy.UNDO_ONE if is_duplicate(call) else str(call.row.get("order", ""))
         return f"{OPERATION_ORDERS.get(call.state) or ORDERS.get(order, CHECK_EFFECT)}{who}"
@@ -193,7 +193,7 @@ def choose_order(call: Open) -> str:
         return CHECK_FIRST
     order = str(call.row.get("order", ""))
     if call.rests and order not in (policy.NEVER_AGAIN, policy.HAND_OVER):
-        others = quoted(" or ".join(map(str, call.row.get("alternatives", ()))), 200)
+        others = quote(" or ".join(map(str, call.row.get("alternatives", ()))), 200)
         return f"{PAUSED}: use {others}" if others else PAUSED + PAUSED_NO_ROUTE
     if order in (policy.AGAIN, policy.SAME_KEY) and (call.overtaken or not call.looked):
         return CHECK_BEFORE
@@ -202,15 +202,15 @@ def choose_order(call: Open) -> str:
 
 def render_verdict_line(verdict: Verdict) -> str:
     """One line about a verdict at the stop."""
-    return f"{verdict.state} at the stop: contract {quoted(verdict.contract, 100)} ({verdict.source})"
+    return f"{verdict.state} at the stop: contract {quote(verdict.contract, 100)} ({verdict.source})"
 
 
 def render_verdict_notice(verdict: Verdict) -> str:
     """The person's notice about a verdict at the stop that holds no agent."""
     outcome = next((outcome for outcome in verdict.outcomes if outcome.state == verdict.state), None)
-    found = f": {quoted(outcome.found, 300)}" if outcome else ""
+    found = f": {quote(outcome.found, 300)}" if outcome else ""
     mode = " (observe)" if verdict.mode == "observe" else ""
-    return f"truecall{mode}: {quoted(verdict.contract, 100)} is {verdict.state} at the stop{found}"
+    return f"truecall{mode}: {quote(verdict.contract, 100)} is {verdict.state} at the stop{found}"
 
 
 def render_unresolved_notice(opened: Sequence[Open], judged: Sequence[Verdict], doubts: Sequence[Open]) -> str:
@@ -224,34 +224,34 @@ def render_unresolved_notice(opened: Sequence[Open], judged: Sequence[Verdict], 
         calls = format_calls(count_calls(doubts))
         lines.append(f"Also unverified, through no fault of the agent's: {calls}.")
     lines.append("To see them: truecall log")
-    return shortened("\n".join(lines), MAX_ANSWER_BYTES)
+    return shorten("\n".join(lines), MAX_ANSWER_BYTES)
 
 
 def render_unverified_turn(why: str, judged: Sequence[Verdict]) -> str:
     """The correction that holds the agent where the ledger cannot be used."""
-    lines = [f"NOT CONFIRMED: the calls of this turn could not be verified: {quoted(why, 400)}."]
+    lines = [f"NOT CONFIRMED: the calls of this turn could not be verified: {quote(why, 400)}."]
     for verdict in judged[:MAX_CALLS]:
         lines.append(f"- {render_verdict_line(verdict)}")
         lines += [f"  {line}" for line in render_evidence(verdict.outcomes, verdict.state)]
     lines.append(TELL_USER)
-    return f"{shortened(chr(10).join(lines), MAX_ANSWER_BYTES - len(SIGNATURE) - 2)}\n{SIGNATURE}"
+    return f"{shorten(chr(10).join(lines), MAX_ANSWER_BYTES - len(SIGNATURE) - 2)}\n{SIGNATURE}"
 
 
 def render_unverified_notice(why: str) -> str:
     """The person's notice that the ledger cannot be used at a stop."""
-    return (f"truecall: the calls of this turn could not be verified: {quoted(why, 400)}. "
+    return (f"truecall: the calls of this turn could not be verified: {quote(why, 400)}. "
             "To find the cause: truecall doctor")  # fmt: skip
 
 
 def render_untrusted_notice(path: str, why: str) -> str:
     """The person's notice that a contract file was not enforced in the session."""
-    cause = f"{quoted(path, 400)} {quoted(why, 200)}" if why else f"no person has trusted {quoted(path, 400)} yet"
-    return f"truecall: not enforced: {cause}. To fix it: truecall trust {quoted(quote_shell_word(path), 400)}"
+    cause = f"{quote(path, 400)} {quote(why, 200)}" if why else f"no person has trusted {quote(path, 400)} yet"
+    return f"truecall: not enforced: {cause}. To fix it: truecall trust {quote(quote_shell_word(path), 400)}"
 
 
 def render_damaged_notice(why: str) -> str:
     """The person's notice that contracts were not judged at the stop."""
-    return f"truecall: contracts were not judged at the stop: {quoted(why, 400)}. To fix it: truecall trust"
+    return f"truecall: contracts were not judged at the stop: {quote(why, 400)}. To fix it: truecall trust"
 
 
 def render_failure(why: str) -> str:

@@ -47,9 +47,9 @@ def ask_source(
 ) -> Iterator[Outcome]:
     """What the source of one contract says of each operation of a call, weighed and noted. Raises LedgerError."""
     from truecall_py.judging.receipt import CHECK, judge_receipt
-    from truecall_py.trust.store import changed_code
+    from truecall_py.trust.store import find_changed_code
 
-    if contract.plain.get("pins") and (changed := changed_code(contract.plain)):
+    if contract.plain.get("pins") and (changed := find_changed_code(contract.plain)):
         yield Outcome(CHECK, UNVERIFIED, "", f"{changed} was changed since the contract was trusted", "contract")
         return
     world = make_world(contract, call, moment)

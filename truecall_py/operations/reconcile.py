@@ -153,7 +153,7 @@ def reconcile_item(ledger: Ledger, state: str, item: Item) -> Result:
     touch_file(locate_call(item, state))
     try:
         folder = find_folder(ledger, item, kept.call)
-        sources = store.sources(folder, state, paths.user_file(), None)
+        sources = store.load_sources(folder, state, paths.find_user_file(), None)
         if item.operation is not None and item.ended is None:
             result = reconcile_by_source(ledger, item, kept.guarded(), sources, folder)
         else:
@@ -209,7 +209,7 @@ def reconcile_by_gate(
     assert item.ended is not None
     call = kept.call
     judge = settle.Rejudge(sources, state, folder, time.monotonic() + LOOKUP_TIME)
-    if not store.contracts_naming(sources, call):
+    if not store.find_contracts(sources, call):
         return Result(item, item.state, item.found, f"no trusted contract {item.contract} is about it any more")
     now = pending_calls.KeptCall(settle.change_call(call, background=False), kept.at)
     if call.background and any(verdict.state != VERIFIED for verdict in judge.judge_now(now)):
@@ -299,7 +299,7 @@ def ask_source(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, 
     if kept is None:
         return None, "its call is not kept, so that nobody can look it up"
     call, folder = kept.guarded(), find_folder(ledger, item, kept.call)
-    sources = store.sources(folder, state, paths.user_file(), None)
+    sources = store.load_sources(folder, state, paths.find_user_file(), None)
     why = f"no trusted contract {item.contract} is about it any more"
     for contract in select_receipt_contracts(sources, call, item.contract):
         moment = Moment(time.monotonic() + LOOKUP_TIME, time.time(), folder)
@@ -313,5 +313,5 @@ def ask_source(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, 
 def select_receipt_contracts(sources: Sequence[Source], call: ToolCall, contract: str) -> list[Contract]:
     """The trusted contracts of that id which settle a call by receipt."""
     return [
-        other for other in store.contracts_naming(sources, call) if other.id == contract and "receipt" in other.plain
+        other for other in store.find_contracts(sources, call) if other.id == contract and "receipt" in other.plain
     ]

@@ -124,10 +124,10 @@ def load_folder_contracts(kept: KeptCall, state: str, sources: dict[str, list[So
     folder = kept.folder or kept.call.cwd or "/"
     if folder not in sources:
         try:
-            sources[folder] = store.sources(folder, state, paths.user_file(), None)
+            sources[folder] = store.load_sources(folder, state, paths.find_user_file(), None)
         except TruecallError:
             sources[folder] = []
-    return select_with_receipt(store.contracts_naming(sources[folder], kept.call))
+    return select_with_receipt(store.find_contracts(sources[folder], kept.call))
 
 
 def make_intents(kept: KeptCall, contracts: Sequence[Contract], key: bytes, ends: float) -> list[Event]:

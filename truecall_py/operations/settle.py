@@ -31,7 +31,7 @@ from truecall_py.ledger import pending_calls
 from truecall_py.ledger.events import PENDING, encode_verdict, identify_contract, shorten_path, worst_state
 from truecall_py.ledger.pending_calls import KeptCall
 from truecall_py.ledger.store import ENDED, JUDGED, SETTLED, Event, Ledger, LedgerError
-from truecall_py.trust.store import contracts_naming
+from truecall_py.trust.store import find_contracts
 from truecall_py.world.snapshots import Snapshot
 from truecall_py.world.world import World
 
@@ -58,7 +58,7 @@ class Rejudge:
 
     def judge_now(self, kept: KeptCall) -> list[Verdict]:
         """The verdicts on a call as things are now: one look, without patience."""
-        call, contracts = kept.guarded(), contracts_naming(self.sources, kept.call)
+        call, contracts = kept.guarded(), find_contracts(self.sources, kept.call)
         if not contracts:
             return []
         once = [Contract(**{**old.__dict__, "plain": {**old.plain, "within": None}}) for old in contracts]
@@ -81,7 +81,7 @@ class Rejudge:
         call, moment = kept.guarded(), Moment(self.ends, kept.at, self.folder)
         mine = [
             contract
-            for contract in contracts_naming(self.sources, kept.call)
+            for contract in find_contracts(self.sources, kept.call)
             if contract.plain.get("mode") != "observe"
         ]
         return [contract.id for contract in mine if may_apply(contract, call, moment, before=True)]

@@ -186,7 +186,7 @@ def list_for_call(
     lines = []
     for source in sources:
         try:
-            contracts = [contract for contract in source.at_stop() if contract.plain.get("steps")]
+            contracts = [contract for contract in source.load_stop_contracts() if contract.plain.get("steps")]
         except TrustError:
             continue  # told at the stop
         events = widen_events(ledger, events, {call}) if contracts else events

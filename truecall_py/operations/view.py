@@ -111,9 +111,9 @@ class Operations:
 def make_digest(key: bytes, what: str, text: str) -> str:
     """The keyed digest of a text, for one purpose."""
     from truecall_py.core.fast_json import dumps
-    from truecall_py.core.hashing import keyed
+    from truecall_py.core.hashing import hmac_sha256
 
-    return keyed(key, dumps([what, text]).encode())[:32]
+    return hmac_sha256(key, dumps([what, text]).encode())[:32]
 
 
 def make_identity(contract: Contract, match: dict[str, Any], key: bytes) -> str:

@@ -65,7 +65,7 @@ class Claims:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
-        self.contracts = [contract for source in sources for contract in source.at_stop()]
+        self.contracts = [contract for source in sources for contract in source.load_stop_contracts()]
         self.plain = not any(contract.plain.get("claims") for contract in self.contracts)
         self.turns: dict[str, Turn] = {}
         self.earlier: list[Event] = []

@@ -95,7 +95,7 @@ def judge_past_call(made: Made, sources: Sequence[Source]) -> list[Replayed]:
     """What every contract that applies says of a call; where nobody can tell whether one applies, that."""
     replayeds: list[Replayed] = []
     for source in sources:
-        for contract in source.named(made.call):
+        for contract in source.find_contracts(made.call):
             if is_guard(contract.plain):
                 replayeds += judge_guards(contract, made)
             if not is_guard_only(contract.plain):

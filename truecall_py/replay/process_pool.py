@@ -66,7 +66,7 @@ def run_worker(conn: Connection, work: Work, foreign: Sequence[Connection]) -> N
 
 def describe_crash(error: Exception) -> str:
     """A bug, in the words for the person; its report is written."""
-    path = crash_report.write(error, paths.state())
+    path = crash_report.write_report(error, paths.find_state_folder())
     return f"a bug of truecall's own ({type(error).__name__})" + (f"; a report is in {path}" if path else "")
 
 

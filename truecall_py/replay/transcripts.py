@@ -4,7 +4,7 @@ known is counted."""
 from __future__ import annotations
 
 from truecall_py import clients
-from truecall_py.core.fast_json import Refused, loads
+from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.messages.corrections import HEADLINES
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ def decoded(piece: bytes, lines: Lines) -> dict[str, Any] | None:
     except UnicodeDecodeError:
         lines.damage("not UTF-8")
         return None
-    except Refused as why:
+    except JsonError as why:
         lines.damage(f"not JSON: {why}")
         return None
     if not isinstance(plain, dict):

@@ -10,7 +10,7 @@ from truecall_py.clients import NAMES, load_hook
 from truecall_py.clients.payload import unanswered
 from truecall_py.core import paths
 from truecall_py.core.errors import PayloadError, TruecallError, Unverified
-from truecall_py.core.fast_json import Refused, loads
+from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.core.secret_patterns import MASK
 from truecall_py.core.types import ABSENT, DEADLINE, UNKNOWN, VERIFIED, ToolCall, Verdict
 from truecall_py.guards import barrier
@@ -39,8 +39,8 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
     if not call.cwd:
         raise Unverified("the ledger has no request of it, and so no folder", "harness")
     try:
-        sources = store.sources(call.cwd, state, paths.user_file(), None)
-        contracts = [contract for contract in judge.select_naming(sources, again) if contract.id in wanted]
+        sources = store.load_sources(call.cwd, state, paths.find_user_file(), None)
+        contracts = [contract for contract in judge.find_contracts(sources, again) if contract.id in wanted]
     except TruecallError as error:
         raise Unverified(f"its contracts cannot be read: {error.what}", "contract") from None
     if not contracts:
@@ -48,7 +48,7 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
         raise Unverified(f"{some} is not among the contracts that are trusted for {call.cwd} now", "contract")
     if call.state == REFUSED:
         ends, session = time.monotonic() + DEADLINE, call.cwd
-        return list(barrier.judged(contracts, unanswered(again, "PreToolUse"), ends, session).verdicts)
+        return list(barrier.judge_guards(contracts, unanswered(again, "PreToolUse"), ends, session).verdicts)
     before = snapshots.find(state, call.session, call.call)
     verdicts = judge.judge_contracts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
     if not verdicts:
@@ -88,7 +88,7 @@ def forms(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
         choices.append([value])
         try:
             plain = loads(str(value))
-        except Refused:
+        except JsonError:
             continue
         if sum(len(choice) > 1 for choice in choices) < MANY:
             choices[-1].append(plain)

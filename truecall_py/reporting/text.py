@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from truecall_py.core.redaction import harmless
-from truecall_py.core.timestamps import local, spoken
+from truecall_py.core.redaction import escape_hidden
+from truecall_py.core.timestamps import format_duration, format_local_time
 from truecall_py.core.types import (
     FALSE_SUCCESS,
     LANDED,
@@ -48,7 +48,7 @@ def width() -> int:
 
 def fitting(text: str, room: int) -> str:
     """The text as one harmless line, cut to `room` letters."""
-    plain = harmless(text.replace("\n", " "))
+    plain = escape_hidden(text.replace("\n", " "))
     return plain if len(plain) <= room else plain[: max(0, room - 3)] + "..."
 
 
@@ -61,7 +61,7 @@ def word(state: str, room: int = 0) -> str:
 def line(call: Call) -> None:
     """Prints a call in one line, with a line for each verdict that is not verified."""
     room = width()
-    head = f"{local(call.at)}  "
+    head = f"{format_local_time(call.at)}  "
     about = f"{call.tool}  {call.call}"
     click.echo(head + word(call.state, 12) + fitting(about, room - len(head) - 12))
     for verdict in call.verdicts:
@@ -101,7 +101,7 @@ def full(call: Call, every: list[Call]) -> None:
 
 def stop_line(each: Stopped) -> None:
     """Prints a stop in one line."""
-    head = f"{local(each.event.at)}  "
+    head = f"{format_local_time(each.event.at)}  "
     word = "held" if each.held else "stopped"
     about = f"at the stop{' of a sub-agent' if each.event.agent else ''}: {', '.join(each.contracts)}"
     colour = "red" if each.held else None
@@ -112,9 +112,10 @@ def stop_line(each: Stopped) -> None:
 def switch_line(event: Event) -> None:
     """Prints in one line that a person turned truecall off or on."""
     on, until = event.data.get("on") is True, event.data.get("until")
-    said = f"until {local(until)}" if isinstance(until, (int, float)) else ""
+    said = f"until {format_local_time(until)}" if isinstance(until, (int, float)) else ""
     name = "turned on" if on else "turned off"
-    click.echo(f"{local(event.at)}  {click.style(name, fg=None if on else 'yellow')} by a person {said}".rstrip())
+    styled = click.style(name, fg=None if on else "yellow")
+    click.echo(f"{format_local_time(event.at)}  {styled} by a person {said}".rstrip())
 
 
 def stop(each: Stopped) -> None:
@@ -136,35 +137,41 @@ def row(name: str, value: str) -> None:
 
 def wrapped(name: str, value: str) -> None:
     """Prints a row in as many lines as it needs; evidence is never cut."""
-    for number, text in enumerate(textwrap.wrap(harmless(value), width() - 15, break_on_hyphens=False) or [""]):
+    for number, text in enumerate(textwrap.wrap(escape_hidden(value), width() - 15, break_on_hyphens=False) or [""]):
         click.echo(f"    {'' if number else name:<10} {text}")
 
 
 def happened(event: Event, call: Call) -> list[tuple[str, str]]:
     """Lines about one event: time of day and text."""
-    at = local(event.at).split()[1] if event.at else ""
+    at = format_local_time(event.at).split()[1] if event.at else ""
     if event.event == REQUESTED:
-        return [(at, f"requested, {local(event.at)}")]
+        return [(at, f"requested, {format_local_time(event.at)}")]
     if event.event == WAITING:
         return [(at, "waited for the user's permission")]
     if event.event == REFUSED:
-        lines = textwrap.wrap(harmless(f"refused by truecall before it ran: {why(event)}"), max(width(), 80) - 13)
+        refusal = escape_hidden(f"refused by truecall before it ran: {why(event)}")
+        lines = textwrap.wrap(refusal, max(width(), 80) - 13)
         return [("" if number else at, text) for number, text in enumerate(lines)]
     if event.event in (JUDGED, SETTLED):
         by, word = event.data.get("by"), "resolved" if event.event == SETTLED else "judged again"
         return [(at, f"{word}{f' by {by}' if by else ''}: {NAMES.get(event.state, event.state)}")]
     if event.event.startswith(BESIDE):
-        lines = textwrap.wrap(harmless(of_operation(event)), max(width(), 80) - 13, break_on_hyphens=False) or [""]
+        operation = escape_hidden(of_operation(event))
+        lines = textwrap.wrap(operation, max(width(), 80) - 13, break_on_hyphens=False) or [""]
         return [("" if number else at, text) for number, text in enumerate(lines)]
     if event.event != ENDED:
         return [(at, event.event)]
-    took = f" after {spoken(call.ended - call.began)}" if call.began is not None and call.ended is not None else ""
+    took = ""
+    if call.began is not None and call.ended is not None:
+        took = f" after {format_duration(call.ended - call.began)}"
     code = event.data.get("exit_code")
     said = f"ended{took}, reported {event.data.get('reported') or 'nothing'}"
     said += f", exit code {code}" if code is not None else ""
     said += ", in the background" if event.data.get("background") else ""
     judged = event.data.get("seconds")
-    return [(at, said), *([("", f"judged in {spoken(float(judged))}")] if isinstance(judged, (int, float)) else [])]
+    if not isinstance(judged, (int, float)):
+        return [(at, said)]
+    return [(at, said), ("", f"judged in {format_duration(float(judged))}")]
 
 
 def why(event: Event) -> str:
@@ -185,7 +192,7 @@ def of_operation(event: Event) -> str:
         said = ", ".join(f"{path} {value}" for path, value in match.items()) or "not stored"
         said += f"; owner {data['owner']}" if data.get("owner") else ""
         review = data.get("review")
-        said += f"; due by {local(float(review))}" if isinstance(review, (int, float)) else ""
+        said += f"; due by {format_local_time(float(review))}" if isinstance(review, (int, float)) else ""
         return f"meant as {name}{late}: {said}"
     if kind == "receipt":
         by = str(data.get("by", "call"))
@@ -249,7 +256,7 @@ def next_words(call: Call, what: str, other: Call | None) -> str:
         return "no further attempt in this session"
     ended = call.ended if call.ended is not None else call.first.at
     state = NAMES.get(other.state, other.state)
-    return f"{what}: {other.tool} {other.call}, {state}, {spoken(other.at - ended)} later"
+    return f"{what}: {other.tool} {other.call}, {state}, {format_duration(other.at - ended)} later"
 
 
 def plain(call: Call, every: list[Call] | None = None) -> dict[str, Any]:

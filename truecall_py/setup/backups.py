@@ -9,12 +9,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from truecall_py.core.atomic_write import clear, write_whole
+from truecall_py.core.atomic_write import remove_stale_drafts, write_whole
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.hashing import sha256
 from truecall_py.core.paths import read_bytes
 from truecall_py.core.record import record
-from truecall_py.trust.store import check
+from truecall_py.trust.store import check_state_folder
 
 FOLDER = "installs"
 
@@ -46,7 +46,7 @@ def places(state: str, path: str) -> tuple[str, str]:
 def load(state: str, path: str) -> Record | None:
     """The record of a file; None where there is none, or a damaged one. Raises TruecallError for a store that
     somebody else could have written."""
-    if not check(state):
+    if not check_state_folder(state):
         return None
     about, backup = places(state, path)
     try:
@@ -79,9 +79,9 @@ def save(state: str, new: Record) -> str:
 def drop(state: str, path: str) -> None:
     """Forgets a record and its backup, and takes away what a killed install left beside them and beside the file
     itself. Raises OSError."""
-    clear(path)
+    remove_stale_drafts(path)
     for name in places(state, path):
-        clear(name)
+        remove_stale_drafts(name)
         if os.path.lexists(name):
             os.unlink(name)
 
@@ -95,7 +95,7 @@ def locked(state: str) -> Iterator[None]:
         for name in (state, folder):
             if not os.path.isdir(name):
                 os.mkdir(name, 0o700)
-        check(state)
+        check_state_folder(state)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         what, do = f"the folder for backups cannot be made: {error.strerror}", "mend its permissions"

@@ -44,7 +44,7 @@ class Job:
         return {event: self.command(event) for event in self.about.events}
 
     def command(self, event: str) -> str:
-        return registration.line(self.harness, event, sys.executable, paths.launcher(), self.state)
+        return registration.line(self.harness, event, sys.executable, paths.find_launcher(), self.state)
 
     @property
     def other(self) -> str:
@@ -66,14 +66,15 @@ class Plan:
 
 def ready(job: Job) -> None:
     """Raises UsageError where the command line could never run."""
-    for what, path in (("interpreter", sys.executable), ("launcher", paths.launcher()), ("state folder", job.state)):
+    programs = ("interpreter", sys.executable), ("launcher", paths.find_launcher()), ("state folder", job.state)
+    for what, path in programs:
         if not path.startswith("/") or any(ord(letter) < 32 or "\ud7ff" < letter < "\ue000" for letter in path):
             raise UsageError(f"the path of the {what} cannot be registered: {path!r}", do="move it to a plain path")
         if job.about.expands and "$" in path:
             raise UsageError(f"{job.about.client} takes the $ in the {what}'s path for a variable", path, "move it")
-    if not os.access(paths.launcher(), os.X_OK):
+    if not os.access(paths.find_launcher(), os.X_OK):
         what = "the launcher cannot be run, and a client would take that for an empty answer"
-        raise UsageError(what, paths.launcher(), f"chmod +x {paths.launcher()}, or install truecall again")
+        raise UsageError(what, paths.find_launcher(), f"chmod +x {paths.find_launcher()}, or install truecall again")
 
 
 def refused(error: SettingsError, seen: Seen, fragment: str) -> ChangeError:
@@ -121,7 +122,7 @@ def notes_on(job: Job, change: Change) -> list[str]:
     notes = []
     if job.about.form in (GROUPS, FLAT):
         notes = hook_entries.cautions(Document((change.data or b"").decode()), job.about, job.harness)
-    if any("/.cache/" in path for path in (sys.executable, paths.launcher())):
+    if any("/.cache/" in path for path in (sys.executable, paths.find_launcher())):
         notes.append("this truecall runs from a cache folder; once that is cleaned, the client finds no hook, and "
                      "says nothing: install truecall for good, and run this again from there")  # fmt: skip
     if job.scope == PROJECT:

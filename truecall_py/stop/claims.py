@@ -10,7 +10,7 @@ from truecall_py.judging.engine import make_unjudged, make_verdict, match_condit
 from truecall_py.judging.polling import poll
 from truecall_py.ledger.events import shorten_path
 from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SETTLED
-from truecall_py.trust.store import changed_code
+from truecall_py.trust.store import find_changed_code
 from truecall_py.world.world import World
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ def match_calls(sources: Sequence[Source], call: ToolCall, ends: float) -> dict[
     answers: dict[str, bool | str | None] = {}
     for source in sources:
         try:
-            mine = [contract for contract in source.at_stop() if needs_calls(contract)]
+            mine = [contract for contract in source.load_stop_contracts() if needs_calls(contract)]
             answers |= {name_contract(event): supports_claim(event, call, ends) for event in mine}
         except TrustError:
             continue  # told at the stop
@@ -118,7 +118,7 @@ def judge_contract(
             return make_verdict(contract, call, world, None, (outcome,), began)
         if not contract.plain["post"]:
             return None
-    if changed := changed_code(contract.plain) if contract.plain.get("pins") else "":
+    if changed := find_changed_code(contract.plain) if contract.plain.get("pins") else "":
         return make_unjudged(contract, call, "the code that was trusted", f"{changed} changed since it was trusted")
     return make_verdict(contract, call, world, None, poll(contract, call, Facts(call, world)), began)
 

@@ -245,7 +245,7 @@ def judge_sources(
     verdicts, wrong = [], []
     for source in sources:
         try:
-            for contract in source.at_stop():
+            for contract in source.load_stop_contracts():
                 verdict = claims.judge_contract(contract, stop, events, mine, ends, begun)
                 if verdict is not None and verdict.state != VERIFIED:
                     verdicts.append(verdict)

@@ -24,15 +24,15 @@ from truecall_py.trust.store import (
     FOLDER,
     FORMAT,
     GUARDS,
-    LARGEST_CODE,
+    MAX_CODE_BYTES,
     SUFFIX,
     TRUSTED,
     Pin,
     Source,
-    check,
-    enforced,
-    folder_of,
-    pins,
+    check_state_folder,
+    list_pins,
+    locate_pins,
+    make_source,
     read_pin,
 )
 
@@ -56,13 +56,13 @@ class Compiled:
     policy: dict[str, Any]
 
 
-def canonical(path: str) -> str:
+def canonicalize_path(path: str) -> str:
     """The one name of a contract file: its folder resolved, the file's own name kept."""
     full = os.path.abspath(path)
     return os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
 
 
-def read(path: str) -> bytes:
+def read_contract_file(path: str) -> bytes:
     """The bytes of a contract file. Raises ContractError with what to do."""
     try:
         return read_bytes(path)
@@ -76,8 +76,8 @@ def read(path: str) -> bytes:
 def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[str, str]] | None = None) -> Compiled:
     """The compiled form of the contract file at `path` (of `data`, where given). `trusted` are the digests
     of code that were pinned before, by contract; they are kept. Raises ContractError."""
-    path = canonical(path)
-    data = read(path) if data is None else data
+    path = canonicalize_path(path)
+    data = read_contract_file(path) if data is None else data
     loaded = loader.load(data, path)
     digests: dict[str, dict[str, str]] = {}
     places: dict[str, dict[str, str]] = {}
@@ -85,11 +85,11 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
     unpinned: list[str] = []
     warnings = list(loaded.warnings)
     for identity, written in loaded.code_files:
-        file = code_file(written, os.path.dirname(path))
+        file = find_code_file(written, os.path.dirname(path))
         if file is None:
             unpinned.append(written)
             continue
-        digest = digest_of(file) if trusted is None else trusted.get(identity, {}).get(file, "")
+        digest = compute_digest(file) if trusted is None else trusted.get(identity, {}).get(file, "")
         if not digest:
             line = next((plain["line"] for plain in loaded.contracts if plain["id"] == identity), 1)
             what = f"`{written}`, which the contract {identity} runs, cannot be read"
@@ -100,39 +100,39 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
     contracts = []
     for plain in loaded.contracts:
         for item in (*plain["post"], *plain.get("pre", ())):
-            settle(item, places.get(plain["id"], {}))
+            pin_programs(item, places.get(plain["id"], {}))
         contracts.append({**plain, "pins": digests[plain["id"]]} if plain["id"] in digests else plain)
-    pin = assemble(path, contracts, data, loaded.policy)
+    pin = build_pin(path, contracts, data, loaded.policy)
     once = tuple(dict.fromkeys(pinned)), tuple(dict.fromkeys(unpinned))
     return Compiled(path, pin, tuple(contracts), tuple(warnings), *once, loaded.policy)
 
 
-def digest_of(file: str) -> str:
+def compute_digest(file: str) -> str:
     """The digest of a file of code; "" for one that is not there (yet): then nothing was trusted."""
     try:
-        return sha256(read_bytes(file, LARGEST_CODE))
+        return sha256(read_bytes(file, MAX_CODE_BYTES))
     except OSError:
         return ""
 
 
-def settle(item: dict[str, Any], places: dict[str, str]) -> None:
+def pin_programs(item: dict[str, Any], places: dict[str, str]) -> None:
     """Makes the pinned program and script of an argv absolute: what runs is what was trusted, whatever
     folder the call chose."""
     params = item["params"]
     if item["check"] in COMBINATORS:
         for each in params if isinstance(params, list) else [params]:
-            settle(each, places)
+            pin_programs(each, places)
     elif isinstance(params.get("run"), list):
         program, *rest = params["run"]
-        params["run"] = [settled(program, places), *(settled(word, places, "./") for word in rest)]
+        params["run"] = [resolve_word(program, places), *(resolve_word(word, places, "./") for word in rest)]
 
 
-def settled(word: Any, places: dict[str, str], bare: str = "") -> Any:
+def resolve_word(word: Any, places: dict[str, str], bare: str = "") -> Any:
     name = strip_project(str(word))
     return places.get(name if "/" in name else bare + name, word)
 
 
-def code_file(written: str, project: str) -> str | None:
+def find_code_file(written: str, project: str) -> str | None:
     """The absolute path of a named file of code inside the project; None for programs on PATH (bare names)
     and files elsewhere, which are not pinned."""
     if "/" not in written:
@@ -143,7 +143,7 @@ def code_file(written: str, project: str) -> str | None:
     return full if inside else None
 
 
-def assemble(path: str, contracts: list[dict[str, Any]], data: bytes, policy: dict[str, Any]) -> bytes:
+def build_pin(path: str, contracts: list[dict[str, Any]], data: bytes, policy: dict[str, Any]) -> bytes:
     lines = b""
     index: dict[str, Any] = {
         "tools": {}, "kinds": {}, "stop": [], "guards": [], "refuse": [], "policy": policy, "ends": [],
@@ -168,10 +168,10 @@ def assemble(path: str, contracts: list[dict[str, Any]], data: bytes, policy: di
     return dumps(header).encode() + b"\n" + dumps(index).encode() + b"\n" + lines + data
 
 
-def source(path: str) -> Source:
+def load_untrusted(path: str) -> Source:
     """The contracts of a file as they stand, without trust: for a person's own commands. Raises ContractError."""
     compiled = compile_file(path)
-    return enforced(Pin(compiled.pin, path), compiled.path, os.path.dirname(compiled.path), TRUSTED)
+    return make_source(Pin(compiled.pin, path), compiled.path, os.path.dirname(compiled.path), TRUSTED)
 
 
 def recompile(job: dict[str, Any]) -> dict[str, Any]:
@@ -183,13 +183,13 @@ def recompile(job: dict[str, Any]) -> dict[str, Any]:
 
 def trust(compiled: Compiled, state: str) -> str:
     """Stores a pin; the path it was written to. Raises TrustError, and then nothing has changed."""
-    folder = folder_of(state, compiled.path)
+    folder = locate_pins(state, compiled.path)
     try:
         make_folders(state, state)
-        check(state)
-        with locked(state):
+        check_state_folder(state)
+        with lock_store(state):
             make_folders(state, folder)
-            names = pins(folder)
+            names = list_pins(folder)
             number = int(names[0][: -len(SUFFIX)]) + 1 if names else 1
             target = os.path.join(folder, f"{number}{SUFFIX}")
             if any(map(may_refuse, compiled.contracts)):  # before the pin: too early is the careful side
@@ -198,9 +198,9 @@ def trust(compiled: Compiled, state: str) -> str:
             fresh = Pin(compiled.pin, target)
             for name in names:  # the same content, trusted before: the new pin takes its place
                 where = os.path.join(folder, name)
-                if same_content(where, fresh):
+                if has_same_content(where, fresh):
                     os.unlink(where)
-            unmark(state)
+            remove_guards_mark(state)
     except OSError as error:
         raise TrustError(
             f"the pin cannot be written: {error.strerror}", error.filename or folder,
@@ -209,15 +209,15 @@ def trust(compiled: Compiled, state: str) -> str:
     return target
 
 
-def unmark(state: str) -> None:
+def remove_guards_mark(state: str) -> None:
     """Takes away the mark that there are guards that refuse, once no pin holds one; a pin that cannot be read may.
     Raises OSError."""
     mark = os.path.join(state, GUARDS)
     if not os.path.lexists(mark):
         return
-    for path in trusted_paths(state):
-        folder = folder_of(state, path)
-        for name in pins(folder):
+    for path in list_trusted_paths(state):
+        folder = locate_pins(state, path)
+        for name in list_pins(folder):
             try:
                 if read_pin(os.path.join(folder, name)).index.get("refuse"):
                     return
@@ -226,7 +226,7 @@ def unmark(state: str) -> None:
     os.unlink(mark)
 
 
-def same_content(where: str, fresh: Pin) -> bool:
+def has_same_content(where: str, fresh: Pin) -> bool:
     try:
         return read_pin(where).trusted == fresh.trusted
     except TrustError:
@@ -234,7 +234,7 @@ def same_content(where: str, fresh: Pin) -> bool:
 
 
 @contextmanager
-def locked(state: str) -> Iterator[None]:
+def lock_store(state: str) -> Iterator[None]:
     """One writer of the store at a time. Raises OSError."""
     descriptor = os.open(state, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -258,25 +258,25 @@ def make_folders(state: str, folder: str) -> None:
 
 def revoke(path: str, state: str) -> int:
     """Takes back every pin of a contract file; how many there were. Raises TrustError."""
-    folder = folder_of(state, canonical(path))
-    if not check(state):
+    folder = locate_pins(state, canonicalize_path(path))
+    if not check_state_folder(state):
         return 0
     try:
-        with locked(state):
-            names = pins(folder)
+        with lock_store(state):
+            names = list_pins(folder)
             for name in names:
                 os.unlink(os.path.join(folder, name))
             while names and folder != os.path.join(state, FOLDER) and not os.listdir(folder):
                 os.rmdir(folder)
                 folder = os.path.dirname(folder)
-            unmark(state)
+            remove_guards_mark(state)
     except OSError as error:
         do = "see that this folder is yours to write in, and run it again"
         raise TrustError(f"a pin cannot be removed: {error.strerror}", error.filename or folder, do) from None
     return len(names)
 
 
-def trusted_paths(state: str) -> list[str]:
+def list_trusted_paths(state: str) -> list[str]:
     """Every contract file that has a pin."""
     root = os.path.join(state, FOLDER)
     found = []

@@ -15,7 +15,7 @@ from truecall_py.contracts.model import FILE_NAME, Contract, make_contract
 from truecall_py.core import paths
 from truecall_py.core.errors import TrustError
 from truecall_py.core.fast_json import loads
-from truecall_py.core.glob import fits
+from truecall_py.core.glob import matches_glob
 from truecall_py.core.paths import read_bytes
 from truecall_py.core.record import record
 from truecall_py.core.version import __version__
@@ -32,7 +32,7 @@ FOLDER = "contracts"
 FORMAT = 2  # of the compiled contracts in a pin; raised whenever the compiler's output changes
 GUARDS = "guards"  # a file in the state folder: while it is there, some trusted contract may refuse calls
 SUFFIX = ".pin"
-LARGEST_CODE = 256 << 20  # bytes of a file of code
+MAX_CODE_BYTES = 256 << 20  # bytes of a file of code
 GONE = (2, 20)  # ENOENT and ENOTDIR: nothing is there
 LOST = "was trusted, but"
 DAMAGED, AGAIN = f"{LOST} the pin is damaged", "run: truecall trust"
@@ -52,39 +52,39 @@ class Source:
     lines: bytes = b""
     why: str = ""
 
-    def named(self, call: ToolCall) -> list[Contract]:
+    def find_contracts(self, call: ToolCall) -> list[Contract]:
         """The contracts whose `tool` or `kind` is this call's; only these are decoded. Raises TrustError."""
         if self.index is None:
             return []
         try:
-            return [self.contract(number) for number in sorted(self.numbers(call))]
+            return [self.load_contract(number) for number in sorted(self.find_numbers(call))]
         except MALFORMED as error:
             raise TrustError(f"{DAMAGED}: {error}", self.path, AGAIN) from None
 
-    def numbers(self, call: ToolCall) -> set[int]:
+    def find_numbers(self, call: ToolCall) -> set[int]:
         """The places of those contracts, by the index alone."""
         index, numbers = self.index or {}, set()
         for pattern, found in index.get("tools", {}).items():
-            if pattern == call.tool or (("*" in pattern or "?" in pattern) and fits(pattern, call.tool)):
+            if pattern == call.tool or (("*" in pattern or "?" in pattern) and matches_glob(pattern, call.tool)):
                 numbers.update(found)
         for kind in call.kinds:
             numbers.update(index.get("kinds", {}).get(kind, ()))
         return numbers
 
-    def guards(self, call: ToolCall) -> bool:
+    def may_guard(self, call: ToolCall) -> bool:
         """Whether one of the contracts that name this call is asked before it, or may be: what was trusted and cannot
         be read may hold one."""
-        return self.among(call, "guards")
+        return self.is_listed(call, "guards")
 
-    def refuses(self, call: ToolCall) -> bool:
+    def may_refuse(self, call: ToolCall) -> bool:
         """The same of those that may keep it from being made."""
-        return self.among(call, "refuse")
+        return self.is_listed(call, "refuse")
 
-    def among(self, call: ToolCall, which: str) -> bool:
+    def is_listed(self, call: ToolCall, which: str) -> bool:
         """Whether a contract that names this call is in one of the lists of the index, or may be."""
         try:
             wanted = (self.index or {}).get(which)
-            return self.damaged if not wanted else not self.numbers(call).isdisjoint(wanted)
+            return self.damaged if not wanted else not self.find_numbers(call).isdisjoint(wanted)
         except MALFORMED:
             return True
 
@@ -93,10 +93,10 @@ class Source:
         """Whether the file was trusted, and nobody can say any more what that meant."""
         return self.index is None and self.why.startswith(LOST)
 
-    def at_stop(self) -> list[Contract]:
+    def load_stop_contracts(self) -> list[Contract]:
         """The contracts that are judged when the agent wants to stop. Raises TrustError."""
         try:
-            return [self.contract(number) for number in (self.index or {}).get("stop", ())]
+            return [self.load_contract(number) for number in (self.index or {}).get("stop", ())]
         except MALFORMED as error:
             raise TrustError(f"{DAMAGED}: {error}", self.path, AGAIN) from None
 
@@ -106,15 +106,15 @@ class Source:
         policy = (self.index or {}).get("policy", {})
         return policy if isinstance(policy, dict) else {}
 
-    def doubted(self, why: str) -> Source:
+    def make_untrusted(self, why: str) -> Source:
         """The same file as one that cannot be enforced."""
         return Source(self.path, self.project, UNTRUSTED, why=why)
 
-    def contracts(self) -> list[Contract]:
+    def load_contracts(self) -> list[Contract]:
         """Every contract of the file."""
-        return [self.contract(number) for number in range(len(self.index["ends"]) if self.index else 0)]
+        return [self.load_contract(number) for number in range(len(self.index["ends"]) if self.index else 0)]
 
-    def contract(self, number: int) -> Contract:
+    def load_contract(self, number: int) -> Contract:
         assert self.index is not None
         ends = self.index["ends"]
         line = self.lines[ends[number - 1] if number else 0 : ends[number]]
@@ -123,12 +123,12 @@ class Source:
         return make_contract(plain, name, self.project, self.path)
 
 
-def folder_of(state: str, path: str) -> str:
+def locate_pins(state: str, path: str) -> str:
     """Where the pins of the contract file at an absolute path lie."""
     return os.path.join(state, FOLDER) + path
 
 
-def check(state: str) -> bool:
+def check_state_folder(state: str) -> bool:
     """Whether there is a store. Raises TrustError for one that somebody else could have written."""
     if not state.startswith("/"):  # it would follow the working folder, which an agent can choose
         raise TrustError("the state folder is not an absolute path", state, "set HOME or XDG_STATE_HOME")
@@ -151,7 +151,7 @@ def check(state: str) -> bool:
     return True
 
 
-def pins(folder: str) -> list[str]:
+def list_pins(folder: str) -> list[str]:
     """The names of a file's pins, the newest first. Raises TrustError where nobody can tell."""
     try:
         numbers = [name[: -len(SUFFIX)] for name in os.listdir(folder) if name.endswith(SUFFIX)]
@@ -179,7 +179,7 @@ class Pin:
         except MALFORMED as error:
             raise TrustError(f"{DAMAGED}: {error}", where, AGAIN) from None
 
-    def code(self) -> dict[str, dict[str, str]]:
+    def read_code_digests(self) -> dict[str, dict[str, str]]:
         """The digests of the code that was trusted with each contract."""
         try:
             plains = [loads(line, own=True) for line in self.lines.decode().split("\n") if line]
@@ -193,20 +193,20 @@ class Pin:
         return bool(self.header.get("version") == __version__ and self.header.get("format") == FORMAT)
 
 
-def source(path: str, project: str, state: str) -> Source | None:
+def load_source(path: str, project: str, state: str) -> Source | None:
     """The Source of one contract file; None where there is neither a file nor a pin. Pins that cannot be used
     make it an untrusted one, and no more than that: the other files are judged all the same."""
     try:
-        return stored(path, project, state)
+        return read_source(path, project, state)
     except TrustError as error:
         return Source(path, project, UNTRUSTED, why=error.what)
 
 
-def stored(path: str, project: str, state: str) -> Source | None:
-    folder = folder_of(state, path)
-    names = pins(folder)
+def read_source(path: str, project: str, state: str) -> Source | None:
+    folder = locate_pins(state, path)
+    names = list_pins(folder)
     try:
-        present: bytes | None = read_bytes(packs_moved(path) if names else path)
+        present: bytes | None = read_bytes(follow_moved_pack(path) if names else path)
         why = ""
     except OSError as error:
         present = None
@@ -225,18 +225,18 @@ def stored(path: str, project: str, state: str) -> Source | None:
             continue
         newest = newest or pin
         if pin.trusted == present:
-            return enforced(pin, path, project, TRUSTED)
+            return make_source(pin, path, project, TRUSTED)
     if trouble:  # it may be the one that counts
         raise trouble
     assert newest is not None
-    return enforced(newest, path, project, DELETED if present is None and not why else CHANGED, why)
+    return make_source(newest, path, project, DELETED if present is None and not why else CHANGED, why)
 
 
-def packs_moved(path: str) -> str:
+def follow_moved_pack(path: str) -> str:
     """Where a contract file is now: wheels up to 0.1.0 had the starter packs in another folder of the package, and a
     pin or a registered hook may name one by its path there."""
     folder, name = os.path.split(path)
-    return os.path.join(paths.contracts(), name) if folder == paths.OLD_CONTRACTS else path
+    return os.path.join(paths.find_packs_folder(), name) if folder == paths.OLD_CONTRACTS else path
 
 
 def read_pin(where: str) -> Pin:
@@ -247,13 +247,13 @@ def read_pin(where: str) -> Pin:
         raise TrustError(f"{LOST} its pin cannot be read: {error.strerror}", where, AGAIN) from None
 
 
-def enforced(pin: Pin, path: str, project: str, status: str, why: str = "") -> Source:
+def make_source(pin: Pin, path: str, project: str, status: str, why: str = "") -> Source:
     if not pin.current:
         from truecall_py.core.errors import Unverified
         from truecall_py.world.worker import ask
 
         job: dict[str, object] = {
-            "do": "compile", "path": path, "data": pin.trusted.decode("latin-1"), "pins": pin.code(),
+            "do": "compile", "path": path, "data": pin.trusted.decode("latin-1"), "pins": pin.read_code_digests(),
         }  # fmt: skip
         try:
             pin = Pin(str(ask(job, None, 10.0)["pin"]).encode("latin-1"), path)
@@ -263,21 +263,21 @@ def enforced(pin: Pin, path: str, project: str, status: str, why: str = "") -> S
     return Source(path, project, status, pin.index, pin.lines, why)
 
 
-def sources(anchor: str, state: str, user_file: str, given: str | None) -> list[Source]:
+def load_sources(anchor: str, state: str, user_file: str, given: str | None) -> list[Source]:
     """Every contract file that counts for a folder: from the anchor upward, then the person's own; or only
     the `given` one. Raises TrustError."""
-    check(state)
+    check_state_folder(state)
     anchor = os.path.realpath(anchor)
     if given is not None:
         path = os.path.join(anchor, given)
         path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        found = source(path, os.path.dirname(path), state)
+        found = load_source(path, os.path.dirname(path), state)
         return [found or Source(path, os.path.dirname(path), UNTRUSTED, why="is not there")]
     sources = []
     folder = anchor
     while True:
         path = os.path.join(folder, FILE_NAME)
-        found = source(path, folder, state)
+        found = load_source(path, folder, state)
         if found:
             sources.append(found)
         if folder == "/":
@@ -285,31 +285,31 @@ def sources(anchor: str, state: str, user_file: str, given: str | None) -> list[
         folder = os.path.dirname(folder)
     own = os.path.join(os.path.realpath(os.path.dirname(user_file)), os.path.basename(user_file))
     if own not in [known.path for known in sources]:
-        found = source(own, anchor, state)
+        found = load_source(own, anchor, state)
         if found:
             sources.append(found)
     return sources
 
 
-def changed_code(plain: dict[str, Any]) -> str:
+def find_changed_code(plain: dict[str, Any]) -> str:
     """The first file of code that a contract names and that is no longer what was trusted, or ""."""
     from truecall_py.core.hashing import sha256
 
     for path, digest in plain.get("pins", {}).items():
         try:
-            if not digest or sha256(read_bytes(path, LARGEST_CODE)) != digest:
+            if not digest or sha256(read_bytes(path, MAX_CODE_BYTES)) != digest:
                 return str(path)
         except OSError:
             return str(path)
     return ""
 
 
-def contracts_naming(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
+def find_contracts(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
     """The contracts of all files that name a call; a file that cannot be read is told of elsewhere."""
     contracts: list[Contract] = []
     for source in sources:
         try:
-            contracts += source.named(call)
+            contracts += source.find_contracts(call)
         except TrustError:
             continue
     return contracts

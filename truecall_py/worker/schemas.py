@@ -95,12 +95,12 @@ def bounded_value(value: Any) -> Any:
 
 
 def read_schema(file: str) -> Any:
-    from truecall_py.core.fast_json import Refused, loads
+    from truecall_py.core.fast_json import JsonError, loads
 
     try:
         with open(file, encoding="utf-8-sig") as text:
             return loads(text.read())
     except OSError as error:
         raise Unverified(f"the schema {file} cannot be read: {error.strerror}", "contract") from None
-    except (Refused, UnicodeDecodeError) as error:
+    except (JsonError, UnicodeDecodeError) as error:
         raise Unverified(f"the schema {file} is not JSON: {error}", "contract") from None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat as modes
 
-from truecall_py.core.fast_json import Refused, dumps, loads
+from truecall_py.core.fast_json import JsonError, dumps, loads
 from truecall_py.core.hashing import sha256
 from truecall_py.core.record import record
 from truecall_py.core.types import ABSENT
@@ -136,7 +136,7 @@ def read(path: str) -> Snapshot | None:
         if not isinstance(at, float) or not isinstance(facts, dict) or not isinstance(cwd, (str, type(None))):
             return None
         return Snapshot(at, cwd, facts, str(plain.get("agent", "")), str(plain.get("turn", "")))
-    except (OSError, Refused, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, JsonError, ValueError, LookupError, TypeError, AttributeError):
         return None
     finally:
         os.close(descriptor)

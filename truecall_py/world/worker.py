@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.core.errors import Unverified
-from truecall_py.core.fast_json import Refused, dumps, loads
+from truecall_py.core.fast_json import JsonError, dumps, loads
 from truecall_py.world import run_program
 
 TYPE_CHECKING = False
@@ -63,9 +63,9 @@ def answer(job: Mapping[str, object], interpreter: str | None, finished: Finishe
     lines = finished.stdout.split("\n")
     try:
         if len(lines) != 2 or lines[1]:
-            raise Refused
+            raise JsonError
         answer = loads(lines[0])
-    except Refused:
+    except JsonError:
         noise = finished.stderr.strip().rpartition("\n")[2][:160]
         why = f"{what} ended without an answer (exit code {finished.exit_code}){': ' if noise else ''}{noise}"
         raise Unverified(why, blame) from None

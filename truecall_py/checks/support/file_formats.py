@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from truecall_py.checks.support.env_and_ini import DOUBT, Malformed, parse_env, parse_ini
 from truecall_py.core.errors import Unverified
-from truecall_py.core.fast_json import Refused, loads
+from truecall_py.core.fast_json import JsonError, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,13 +78,13 @@ def parse_json(text: str, kind: str, path: str, given: bool) -> Any:
     Unverified."""
     try:
         return loads(text)
-    except Refused as error:
+    except JsonError as error:
         why = str(error)
     bare = text if len(text) > LONGEST else strip_comments(text)
     if bare != text:
         try:
             value = loads(bare)
-        except Refused:
+        except JsonError:
             pass
         else:
             if kind == "jsonc":

@@ -227,9 +227,9 @@ def gone(look: Look, plan: Aim, url: str, where: str, was: Any) -> Finding:
 
 def label(plan: Aim) -> str:
     """Return the name of the remote without secrets of its URL."""
-    from truecall_py.core.redaction import masked
+    from truecall_py.core.redaction import mask_secrets
 
-    return masked(plan.remote.rpartition("@")[2] if "://" in plan.remote else plan.remote)
+    return mask_secrets(plan.remote.rpartition("@")[2] if "://" in plan.remote else plan.remote)
 
 
 PARTS = {"pushed": Part(pushed_words, pushed_seen, pushed_judged)}

@@ -106,7 +106,7 @@ def parse_number(name: str) -> str:
 
 def ask_interpreter(path: str, world: World) -> Environment:
     """Return the environment of an interpreter, which is started without any package."""
-    from truecall_py.core.fast_json import Refused, loads
+    from truecall_py.core.fast_json import JsonError, loads
 
     finished = world.run([path, "-I", "-S", "-c", PLACES], None, world.project or world.base)
     if finished.exit_code != 0:
@@ -114,7 +114,7 @@ def ask_interpreter(path: str, world: World) -> Environment:
         raise Unverified(f"{path} does not say where it keeps its packages: {why}", "probe")
     try:
         folders = loads(finished.stdout.strip())
-    except Refused:
+    except JsonError:
         folders = None
     if not isinstance(folders, list) or not folders or not all(isinstance(folder, str) for folder in folders):
         raise Unverified(f"{path} does not say where it keeps its packages", "probe")
@@ -199,13 +199,13 @@ def find_link(path: str, world: World) -> Installed | None:
 
 def explain_broken(path: str, folder: str, world: World) -> str:
     """Return why a package with metadata is unusable, or ""."""
-    from truecall_py.core.fast_json import Refused, loads
+    from truecall_py.core.fast_json import JsonError, loads
 
     place = os.path.join(path, "direct_url.json")
     if world.stat(place):
         try:
             about = loads(read_text(place, world))
-        except Refused:
+        except JsonError:
             about = None
         if isinstance(about, dict) and isinstance(about.get("dir_info"), dict) and about["dir_info"].get("editable"):
             url = str(about.get("url", ""))

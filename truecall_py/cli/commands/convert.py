@@ -6,7 +6,7 @@ import click
 
 from truecall_py.authoring import convert as ancestor
 from truecall_py.cli import payload_files
-from truecall_py.core.redaction import harmless
+from truecall_py.core.redaction import escape_hidden
 
 
 @click.command()
@@ -26,7 +26,7 @@ def convert(file: str) -> int:
     conversion = ancestor.convert_file(payload_files.read(file, "file of contracts"), file)
     click.echo(conversion.text, nl=False)
     for note in conversion.notes:
-        click.echo(f"{'left out' if note.lost else 'note'}: {harmless(f'{note.where}: {note.words}')}", err=True)
+        click.echo(f"{'left out' if note.lost else 'note'}: {escape_hidden(f'{note.where}: {note.words}')}", err=True)
     words = f"{conversion.count} contract{'' if conversion.count == 1 else 's'} converted"
     then = "; review them, then run: truecall lint, truecall trust" if conversion.count else ""
     click.echo(f"{words}{then}", err=True)

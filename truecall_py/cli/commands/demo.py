@@ -72,7 +72,7 @@ def hook(folder: str, answer: str, number: int) -> tuple[dict[str, Any] | None, 
     """The hook's answer, from the command that a client registers, and its time in milliseconds."""
     client = load_hook(DEFAULT)
     env = {**os.environ, client.PROJECT_ENV: folder, "TRUECALL_PYTHON": sys.executable}
-    argv = ["/bin/sh", paths.launcher(), DEFAULT, client.HANDLED[0], "--state", os.path.join(folder, ".state")]
+    argv = ["/bin/sh", paths.find_launcher(), DEFAULT, client.HANDLED[0], "--state", os.path.join(folder, ".state")]
     began = time.monotonic()
     done = subprocess.run(  # noqa: S603 - our own launcher, found beside the package
         argv, cwd=folder, env=env, input=json.dumps(payload(folder, answer, number)), capture_output=True, text=True,

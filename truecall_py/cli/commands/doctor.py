@@ -22,8 +22,8 @@ from truecall_py.clients.handlers import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING,
 from truecall_py.clients.payload import quote_word
 from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError
-from truecall_py.core.redaction import harmless
-from truecall_py.core.timestamps import local
+from truecall_py.core.redaction import escape_hidden
+from truecall_py.core.timestamps import format_local_time
 from truecall_py.doctor import activity, contracts, environment, registration_faults, registrations, self_test
 from truecall_py.doctor.environment import Surroundings
 from truecall_py.hook import pause
@@ -83,12 +83,12 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
                 if answer.level in (OK, WARNING) and not around.withheld and once(handler, clients_seen):
                     yield judged(handler, around)
     states = list(dict.fromkeys(state_of(handler) for handler in inventory.handlers))
-    used = os.path.abspath(state) if state else (states or [paths.state()])[0]
+    used = os.path.abspath(state) if state else (states or [paths.find_state_folder()])[0]
     for other in states:
         if other != used:
             what = f"some registered commands look for trust in {other}, others in {used}"
             yield Finding(WARNING, "contracts", what, other, "truecall install HARNESS again, for each of them")
-    here = paths.state()
+    here = paths.find_state_folder()
     if here != used and not state:
         what = f"the registered commands look for trust in {used}, and `truecall trust` here writes to {here}"
         yield Finding(WARNING, "contracts", what, used, f"truecall trust --state '{used}'")
@@ -99,17 +99,19 @@ def diagnosed(names: list[str], every: bool, state: str | None) -> Iterator[Find
 
 
 def state_of(handler: Handler) -> str:
-    return handler.option("--state") or paths.state()
+    return handler.option("--state") or paths.find_state_folder()
 
 
 def switched_off(name: str, handlers: Iterable[Handler]) -> Iterator[tuple[str, Finding]]:
     """(state folder, what to say of it) where a person switched off what is registered with this client."""
     for state in dict.fromkeys(state_of(handler) for handler in handlers if handler.harness == name):
-        ends = pause.until(state, time.time())
+        ends = pause.read_end(state, time.time())
         if ends is not None:
-            more = "" if state == paths.state() else f" --state {quote_word(state)}"
-            what = f"truecall is switched off until {local(ends)}: no call is judged, and nothing can be proven"
-            yield state, Finding(ERROR, name, what, pause.path(state), f"truecall on{more}, then truecall doctor")
+            more = "" if state == paths.find_state_folder() else f" --state {quote_word(state)}"
+            until = format_local_time(ends)
+            what = f"truecall is switched off until {until}: no call is judged, and nothing can be proven"
+            where = pause.switch_path(state)
+            yield state, Finding(ERROR, name, what, where, f"truecall on{more}, then truecall doctor")
 
 
 def once(handler: Handler, asked: set[str]) -> bool:
@@ -269,7 +271,7 @@ def as_text(findings: list[Finding]) -> None:
 
 def say(text: str, indent: int) -> None:
     """A finding on one line; folded under its own beginning at a terminal, paths and long words kept whole."""
-    plain = harmless(text.replace("\n", " "))
+    plain = escape_hidden(text.replace("\n", " "))
     if sys.stdout.isatty():
         fold = textwrap.TextWrapper(width(), "", " " * indent, break_long_words=False, break_on_hyphens=False)
         plain = fold.fill(plain)

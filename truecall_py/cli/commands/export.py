@@ -14,7 +14,7 @@ import click
 from truecall_py.cli.commands.log import folder_of
 from truecall_py.core import atomic_write
 from truecall_py.core.errors import UsageError
-from truecall_py.core.timestamps import moment
+from truecall_py.core.timestamps import parse_time
 from truecall_py.ledger.store import Ledger
 from truecall_py.reporting import calls, queries
 from truecall_py.reporting.calls import Call
@@ -46,7 +46,7 @@ def export(form: str, since: str | None, session: str, batch: int | None, output
         raise UsageError(
             "--batch works only with --format otel-json", do="leave it out; the other formats write one call per line"
         )
-    since_at = moment(since, time.time()) if since else 0.0
+    since_at = parse_time(since, time.time()) if since else 0.0
     ledger = queries.opened(folder_of(state))
     counted = Counted(every(ledger, since_at, queries.whole(ledger, session)) if ledger else ())
     pieces = (piece.encode() for piece in FORMS[form](counted, batch or 0))

@@ -17,8 +17,8 @@ from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError, UsageError
 from truecall_py.setup import project_kind
 from truecall_py.setup.plan import install
-from truecall_py.trust.pin import canonical, compile_file, trust
-from truecall_py.trust.store import TRUSTED, check, source
+from truecall_py.trust.pin import canonicalize_path, compile_file, trust
+from truecall_py.trust.store import TRUSTED, check_state_folder, load_source
 
 
 @click.command()
@@ -42,8 +42,8 @@ def init(observe: bool, yes: bool, person: bool, names: tuple[str, ...], state: 
     if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("this is no terminal, so nobody can be asked", do="look at it first, then add --yes")
     folder = os.getcwd()
-    state = os.path.abspath(state) if state else paths.state()
-    check(state)
+    state = os.path.abspath(state) if state else paths.find_state_folder()
+    check_state_folder(state)
     kinds, here = project_kind.kinds(folder), project_kind.clients(folder)
     click.echo(f"project: {', '.join(kinds) or 'of no kind that is known'}")
     click.echo(f"clients: {', '.join(here) or 'none found'}")
@@ -89,8 +89,8 @@ def create(path: str, text: str) -> bool:
 
 def trusted(path: str, state: str, yes: bool) -> bool:
     """Shows the contract file and asks to trust it; whether it is trusted now. Raises TruecallError."""
-    path = canonical(path)
-    known = source(path, os.path.dirname(path), state)
+    path = canonicalize_path(path)
+    known = load_source(path, os.path.dirname(path), state)
     if known is not None and known.status == TRUSTED:
         click.echo(f"trusted already: {path}")
         return True

@@ -31,7 +31,7 @@ def job(harness: str, user: bool, project: bool, state: str | None) -> Job:
     """What the options say. Raises UsageError."""
     if user and project:
         raise UsageError("--user and --project are two places", do="say one of them")
-    folder = os.path.abspath(state) if state else paths.state()
+    folder = os.path.abspath(state) if state else paths.find_state_folder()
     return Job(load_registration(harness), PROJECT if project else USER, os.getcwd(), folder)
 
 

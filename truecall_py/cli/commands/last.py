@@ -9,7 +9,7 @@ import click
 
 from truecall_py.cli.commands.log import EMPTY, chosen, folder_of, session_of
 from truecall_py.core.errors import Unverified
-from truecall_py.core.timestamps import ago
+from truecall_py.core.timestamps import format_age
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
 from truecall_py.ledger.store import REFUSED
 from truecall_py.reporting import calls, queries, rejudge, text
@@ -41,7 +41,7 @@ def last(session: str, again: bool, state: str | None) -> int:
     held = queries.held(ledger, call.events[-1].id if call else 0, session)
     if held is not None:
         stop = next(other for other in queries.stops(ledger, held.session) if other.event.call == held.call)
-        click.echo(f"{ago(held.at, time.time())}:")
+        click.echo(f"{format_age(held.at, time.time())}:")
         text.stop(stop)
         if call is None or call.call not in [row[0] for row in stop.opened]:
             if again:
@@ -52,7 +52,7 @@ def last(session: str, again: bool, state: str | None) -> int:
         return 0
     session_calls = session_of(ledger, call.session)
     call = next(other for other in session_calls if other.call == call.call)
-    click.echo(f"{ago(call.at, time.time())}:")
+    click.echo(f"{format_age(call.at, time.time())}:")
     text.full(call, session_calls)
     if not again:
         return 0

@@ -14,8 +14,8 @@ import click
 from truecall_py.cli.commands.trust import PERSON, a_person
 from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
-from truecall_py.core.glob import fits
-from truecall_py.core.timestamps import length, local, moment
+from truecall_py.core.glob import matches_glob
+from truecall_py.core.timestamps import format_local_time, parse_duration, parse_time
 from truecall_py.core.types import DUPLICATE, FALSE_SUCCESS, LANDED, NOT_LANDED, REPORTED_FAILURE
 from truecall_py.ledger.store import Event, Ledger
 from truecall_py.reporting import calls, queries, text
@@ -54,12 +54,12 @@ def log(
     Exit codes: 0 shown (even if empty), 2 wrong usage or no such call, 3 the ledger cannot be read.
     """
     now, folder = time.time(), folder_of(state)
-    since_at = moment(since, now) if since else 0.0
+    since_at = parse_time(since, now) if since else 0.0
     if prune is not None:
         a_person(person, "delete from the ledger")
     ledger = queries.opened(folder)
     if prune is not None and (ledger is not None or os.path.isdir(folder)):
-        forget(ledger, folder, now - length(prune), yes)
+        forget(ledger, folder, now - parse_duration(prune), yes)
     elif ledger is None:
         click.echo("[]" if as_json else EMPTY.format(state=folder))
     elif call:
@@ -73,7 +73,7 @@ def log(
 
 
 def folder_of(given: str | None) -> str:
-    return os.path.abspath(given) if given else paths.state()
+    return os.path.abspath(given) if given else paths.find_state_folder()
 
 
 def chosen(
@@ -83,7 +83,7 @@ def chosen(
     """The calls that match the filters, newest first."""
     for name, call in queries.keys(ledger, since, session):
         for each in calls.of(ledger.of(name, call)):
-            if tool and not fits(tool, each.tool):
+            if tool and not matches_glob(tool, each.tool):
                 continue
             if state is not None and each.state != state:
                 continue
@@ -160,7 +160,7 @@ def forget(ledger: Ledger | None, folder: str, before: float, yes: bool) -> None
     if not yes:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("cannot ask: this is not a terminal", do="add --yes")
-        click.confirm(f"Delete every session without an event since {local(before)}?", abort=True)
+        click.confirm(f"Delete every session without an event since {format_local_time(before)}?", abort=True)
     if ledger is None:
         queries.beside(folder, before)
         click.echo(EMPTY.format(state=folder))

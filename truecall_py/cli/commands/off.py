@@ -14,7 +14,7 @@ from truecall_py.cli.commands.log import folder_of
 from truecall_py.cli.commands.trust import PERSON, a_person
 from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import UsageError
-from truecall_py.core.timestamps import length, local, spoken
+from truecall_py.core.timestamps import format_duration, format_local_time, parse_duration
 from truecall_py.hook import pause
 from truecall_py.ledger.store import SWITCH, Event, Ledger, LedgerError
 from truecall_py.trust import store
@@ -35,13 +35,14 @@ def off(duration: str, person: bool, state: str | None) -> None:
     Exit codes: 0 truecall is off, 2 wrong usage or an agent's shell, 3 the state folder cannot be written.
     """
     a_person(person, "turn truecall off")
-    seconds = length(duration)
-    if seconds > pause.LONGEST:
+    seconds = parse_duration(duration)
+    if seconds > pause.MAX_SECONDS:
         raise UsageError(f"{duration[:80]!r} is longer than 24 hours", do="give 24h at most; you can extend it later")
     folder, now = folder_of(state), time.time()
     written(folder, json.dumps({"until": now + seconds, "since": now}).encode())
     noted(folder, Event("", f"off-{now:.3f}", SWITCH, now, data={"on": False, "until": now + seconds}))
-    click.echo(f"truecall is off for {spoken(seconds)}, until {local(now + seconds)}; to undo: truecall on")
+    until = format_local_time(now + seconds)
+    click.echo(f"truecall is off for {format_duration(seconds)}, until {until}; to undo: truecall on")
 
 
 @click.command()
@@ -54,30 +55,30 @@ def on(person: bool, state: str | None) -> None:
     """
     a_person(person, "turn truecall on")
     folder, now = folder_of(state), time.time()
-    store.check(folder)
-    was = pause.until(folder, now)
+    store.check_state_folder(folder)
+    was = pause.read_end(folder, now)
     try:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(pause.path(folder))
+            os.unlink(pause.switch_path(folder))
     except OSError as error:
-        raise LedgerError(f"cannot turn truecall on: {error.strerror}", pause.path(folder), WRITABLE) from None
+        raise LedgerError(f"cannot turn truecall on: {error.strerror}", pause.switch_path(folder), WRITABLE) from None
     if was is None:
         click.echo("truecall was on already")
         return
     noted(folder, Event("", f"on-{now:.3f}", SWITCH, now, data={"on": True}))
-    click.echo(f"truecall is on again, {spoken(was - now)} early")
+    click.echo(f"truecall is on again, {format_duration(was - now)} early")
 
 
 def written(folder: str, data: bytes) -> None:
     """Writes the switch file, and checks that the hook accepts it. Raises LedgerError."""
-    store.check(folder)
-    file = pause.path(folder)
+    store.check_state_folder(folder)
+    file = pause.switch_path(folder)
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
         write_whole(file, data)
     except OSError as error:
         raise LedgerError(f"cannot turn truecall off: {error.strerror}", file, WRITABLE) from None
-    if pause.until(folder, time.time()) is None:
+    if pause.read_end(folder, time.time()) is None:
         raise LedgerError("the hook ignores the switch file", file, "check who owns it")
 
 

@@ -13,7 +13,7 @@ import click
 from truecall_py.cli.commands.log import EMPTY, folder_of
 from truecall_py.cli.commands.trust import PERSON, a_person
 from truecall_py.core.errors import UsageError
-from truecall_py.core.timestamps import ago, length, local, spoken
+from truecall_py.core.timestamps import format_age, format_duration, format_local_time, parse_duration
 from truecall_py.core.types import DUPLICATE, REFUTED, VERIFIED
 from truecall_py.ledger import pending_calls
 from truecall_py.ledger.events import PENDING
@@ -56,7 +56,7 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
     Exit codes: 0 nothing is unresolved, 1 something is refuted or done twice, 2 wrong usage, 3 something is
     unresolved or was not given up, or the ledger cannot be read, 4 something is overdue.
     """
-    folder, pause = folder_of(state), length(every)
+    folder, pause = folder_of(state), parse_duration(every)
     if give_up is not None:
         a_person(person)
     ledger = queries.opened(folder)
@@ -179,7 +179,7 @@ def show(result: Result, now: float) -> None:
     item = result.item
     late = result.open and item.overdue(now)
     head = "  " + (click.style("overdue", fg="red", bold=True) + " " * 4 if late else word(result.state, 11))
-    when = ago(item.since, now)
+    when = format_age(item.since, now)
     room = width() - 13 - len(when) - 2
     click.echo(head + f"{fitting(about(item), room):<{room}}  {when}")
     if result.found:
@@ -192,8 +192,9 @@ def show(result: Result, now: float) -> None:
         wrapped("call", f"{item.tool} {item.call}")
         deadline = item.deadline
         if deadline is not None:
-            span = spoken(abs(now - deadline))
-            wrapped("review", f"{span} ago, {local(deadline)}" if late else f"in {span}, {local(deadline)}")
+            span = format_duration(abs(now - deadline))
+            until = format_local_time(deadline)
+            wrapped("review", f"{span} ago, {until}" if late else f"in {span}, {until}")
         if item.owner:
             wrapped("owner", item.owner)
 

@@ -16,7 +16,7 @@ from truecall_py.cli import payload_files
 from truecall_py.clients import NAMES
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import UsageError
-from truecall_py.core.redaction import harmless
+from truecall_py.core.redaction import escape_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def record(
     recorder = Recorder(data, harness, project, window(payload, call, since, before), append_contract.list_ids(old))
     recording = recorder.recording(name)
     for words in recording.left_out:
-        click.echo(f"left out: {harmless(words)}", err=True)
+        click.echo(f"left out: {escape_hidden(words)}", err=True)
     if target is None:
         click.echo(append_contract.render_file(recording.lines), nl=False)
         return 0

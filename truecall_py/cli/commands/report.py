@@ -12,7 +12,7 @@ import click
 from truecall_py.cli.commands.log import EMPTY, WHOLE, folder_of
 from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import UsageError
-from truecall_py.core.timestamps import moment
+from truecall_py.core.timestamps import parse_time
 from truecall_py.ledger.store import Ledger
 from truecall_py.reporting import queries
 
@@ -45,7 +45,7 @@ def report(since: str | None, session: str, output: str, force: bool, state: str
     ledger cannot be read.
     """
     folder, now = folder_of(state), time.time()
-    from_ = moment(since, now) if since else 0.0
+    from_ = parse_time(since, now) if since else 0.0
     if output != "-":
         output = os.path.abspath(output)
         may_write(output, force)

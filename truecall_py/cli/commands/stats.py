@@ -10,7 +10,7 @@ import click
 
 from truecall_py.cli.commands.log import EMPTY, folder_of, session_of
 from truecall_py.cli.output.tables import table
-from truecall_py.core.timestamps import local, moment
+from truecall_py.core.timestamps import format_local_time, parse_time
 from truecall_py.operations import view
 from truecall_py.reporting import calls, queries, statistics
 from truecall_py.reporting.text import count
@@ -28,7 +28,7 @@ def stats(since: str | None, as_json: bool, state: str | None) -> None:
 
     Exit codes: 0 shown (even if empty), 2 wrong usage, 3 the ledger cannot be read.
     """
-    folder, from_ = folder_of(state), moment(since, time.time()) if since else 0.0
+    folder, from_ = folder_of(state), parse_time(since, time.time()) if since else 0.0
     ledger = queries.opened(folder)
     if ledger is None and not as_json:
         click.echo(EMPTY.format(state=folder))
@@ -48,7 +48,7 @@ def stats(since: str | None, as_json: bool, state: str | None) -> None:
 def shown(plain: dict[str, Any], since: float) -> None:
     claims = plain["claims"]
     click.echo(f"{count(plain['sessions'], 'session')}, {count(plain['calls'], 'call')}, {plain['judged']} judged"
-               + (f", since {local(since)}" if since else ""))  # fmt: skip
+               + (f", since {format_local_time(since)}" if since else ""))  # fmt: skip
     if claims["judged"]:
         share = f"{100 * claims['rate']:.1f}%"
         click.echo(f"{count(claims['judged'], 'claim')} of success: {claims['false']} false ({share}), "

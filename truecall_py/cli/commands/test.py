@@ -103,7 +103,7 @@ def pack_file(name: str) -> str:
     """The file of a shipped pack. Raises UsageError."""
     if name not in rules.list_packs():
         raise UsageError(f"there is no pack {name!r}", do=f"choose one of: {', '.join(rules.list_packs())}")
-    path = os.path.join(places.contracts(), f"{name}.yaml")
+    path = os.path.join(places.find_packs_folder(), f"{name}.yaml")
     near = os.path.relpath(path)
     return path if near.startswith("..") else near
 

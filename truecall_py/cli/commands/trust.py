@@ -17,11 +17,11 @@ from truecall_py.contracts.matchers import describe
 from truecall_py.contracts.model import COMBINATORS, FILE_NAME
 from truecall_py.core import paths as places
 from truecall_py.core.errors import UsageError
-from truecall_py.core.redaction import harmless
+from truecall_py.core.redaction import escape_hidden
 from truecall_py.reporting.text import count
-from truecall_py.trust.pin import Compiled, canonical, compile_file, revoke, trusted_paths
+from truecall_py.trust.pin import Compiled, canonicalize_path, compile_file, list_trusted_paths, revoke
 from truecall_py.trust.pin import trust as store
-from truecall_py.trust.store import UNTRUSTED, check, folder_of, pins, read_pin, source
+from truecall_py.trust.store import UNTRUSTED, check_state_folder, list_pins, load_source, locate_pins, read_pin
 
 # Variables that clients set for the commands of their agents.
 AGENT_MARKS = (
@@ -50,8 +50,8 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
     Exit codes: 0 done, 2 wrong usage, an unusable file or an agent's shell, 3 the state folder cannot be used, 130
     you answered no.
     """
-    state = os.path.abspath(state) if state else places.state()
-    check(state)
+    state = os.path.abspath(state) if state else places.find_state_folder()
+    check_state_folder(state)
     if listing:
         listed(state)
         return
@@ -59,7 +59,8 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
     target = os.path.join(path or ".", FILE_NAME) if path is None or os.path.isdir(path) else path
     if revoking:
         count = revoke(target, state)
-        click.echo(f"{canonical(target)}: no longer trusted ({count} {'version' if count == 1 else 'versions'})")
+        versions = f"{count} {'version' if count == 1 else 'versions'}"
+        click.echo(f"{canonicalize_path(target)}: no longer trusted ({versions})")
         return
     compiled = compile_file(target)
     shown(compiled)
@@ -158,7 +159,7 @@ def operation(plain: dict[str, Any]) -> Iterator[str]:
 
 def say(text: str) -> None:
     """Prints a line; control characters of a contract cannot hide other lines."""
-    click.echo(harmless(text.replace("\n", "\\n")))
+    click.echo(escape_hidden(text.replace("\n", "\\n")))
 
 
 def checks_in(checks: Any, indent: str = "") -> Iterator[str]:
@@ -181,17 +182,17 @@ def shown_value(value: Any) -> str:
 
 
 def listed(state: str) -> None:
-    paths = trusted_paths(state)
+    paths = list_trusted_paths(state)
     if not paths:
         click.echo("nothing is trusted yet. To start: truecall trust, in a folder with a truecall.yaml")
     for path in paths:
-        folder = folder_of(state, path)
-        names = pins(folder)
-        known = source(path, os.path.dirname(path), state)
+        folder = locate_pins(state, path)
+        names = list_pins(folder)
+        known = load_source(path, os.path.dirname(path), state)
         if known is None or known.status == UNTRUSTED:
             click.echo(f"{path}: not enforced, because it {known.why if known else 'is not trusted'}")
             continue
         header = read_pin(os.path.join(folder, names[0])).header
         at = time.strftime("%Y-%m-%d %H:%M", time.localtime(header["trusted_at"]))
         more = f", {len(names)} versions" if len(names) > 1 else ""
-        click.echo(f"{path}: {known.status}, {count(len(known.contracts()), 'contract')}, since {at}{more}")
+        click.echo(f"{path}: {known.status}, {count(len(known.load_contracts()), 'contract')}, since {at}{more}")

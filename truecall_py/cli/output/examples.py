@@ -11,7 +11,7 @@ import click
 
 from truecall_py.authoring.examples import Ran, Subject
 from truecall_py.cli.output.junit import Case, suite
-from truecall_py.core.redaction import harmless, quoted
+from truecall_py.core.redaction import escape_hidden, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def text(subjects: Sequence[Subject], results: Results, require: bool) -> str:
     for subject in subjects:
         if subject.path != path:
             path = subject.path
-            lines.append(click.style(harmless(path), bold=True))
+            lines.append(click.style(escape_hidden(path), bold=True))
         own = [result for owner, result in results if owner is subject]
         lines.append(headline(subject, own, require))
         for result in own:
@@ -62,8 +62,8 @@ def headline(subject: Subject, results: Sequence[Ran], require: bool) -> str:
 
 def failure(subject: Subject, result: Ran) -> list[str]:
     """The lines about an example that failed."""
-    where = f"{harmless(subject.path)}:{result.example.line}"
-    lines = [f"       {where}: {click.style(harmless(result.example.title), bold=True)}"]
+    where = f"{escape_hidden(subject.path)}:{result.example.line}"
+    lines = [f"       {where}: {click.style(escape_hidden(result.example.title), bold=True)}"]
     if result.trouble:
         return [*lines, *labelled("error", result.trouble)]
     lines += labelled("expected", result.wanted)
@@ -88,7 +88,7 @@ def labelled(label: str, words: str) -> list[str]:
     """`label words`, wrapped to the width of the terminal."""
     width = min(shutil.get_terminal_size((80, 24)).columns, WIDEST)
     indent = " " * (9 + LABEL)
-    clean = quoted(shortened(words), 600)
+    clean = quote(shortened(words), 600)
     folded = textwrap.wrap(clean, max(width, 40), initial_indent=indent, subsequent_indent=indent) or [indent]
     folded[0] = f"         {click.style(f'{label:<{LABEL}}', dim=True)}{folded[0].lstrip()}"
     return folded
@@ -124,8 +124,8 @@ def plain(result: Ran) -> dict[str, Any]:
         "checks": [
             {
                 "check": outcome.check, "verdict": outcome.state, "cause": outcome.cause or None,
-                "expected": quoted(shortened(outcome.expected), 2000),
-                "found": quoted(shortened(outcome.found), 2000),
+                "expected": quote(shortened(outcome.expected), 2000),
+                "found": quote(shortened(outcome.found), 2000),
             }
             for verdict in result.verdicts
             for outcome in verdict.outcomes
@@ -160,8 +160,8 @@ def kind(result: Ran) -> tuple[str, str]:
     if result.holds:
         return "", ""
     if result.trouble:
-        return "error", harmless(result.trouble)
-    found = [f"{outcome.check}: {quoted(shortened(outcome.found), 600)}" for outcome in outcomes(result)]
+        return "error", escape_hidden(result.trouble)
+    found = [f"{outcome.check}: {quote(shortened(outcome.found), 600)}" for outcome in outcomes(result)]
     return "failure", "; ".join([f"expected {result.wanted}, got {result.state}", *found])
 
 

@@ -13,7 +13,7 @@ from truecall_py import clients
 from truecall_py.cli.output.tables import table
 from truecall_py.clients.transcripts import Lines, Made
 from truecall_py.core.record import record
-from truecall_py.core.redaction import harmless, quoted
+from truecall_py.core.redaction import escape_hidden, quote
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Outcome
 from truecall_py.replay.claims import SAYS_SO, Claimed
 from truecall_py.replay.judge import STATES, THEN, Replayed
@@ -103,7 +103,7 @@ class Page:
     def lines(self, *given: str) -> Iterator[bytes]:
         if not self.begun:
             self.begun = True
-            yield (self.style(harmless(self.path), bold=True) + "\n").encode("utf-8", "backslashreplace")
+            yield (self.style(escape_hidden(self.path), bold=True) + "\n").encode("utf-8", "backslashreplace")
         for replayed in given:
             yield (replayed + "\n").encode("utf-8", "backslashreplace")
 
@@ -112,7 +112,7 @@ class Page:
         return f"  {self.style(f'{WORDS[state]:<11}', fg=COLOURS[state])} {about}"
 
     def detail(self, name: str, text: str) -> list[str]:
-        parts = textwrap.wrap(quoted(text, 600), max(30, self.look.room - 16), break_on_hyphens=False) or [""]
+        parts = textwrap.wrap(quote(text, 600), max(30, self.look.room - 16), break_on_hyphens=False) or [""]
         return [f"    {'' if number else name:<11} {part}" for number, part in enumerate(parts)]
 
     def call(self, made: Made, found: list[Replayed]) -> Iterator[bytes]:
@@ -140,7 +140,7 @@ class Page:
     def claim(self, claimed: Claimed) -> Iterator[bytes]:
         if self.look.brief and claimed.state == THEN:
             return
-        words = f"\u201c{quoted(claimed.quote, 300)}\u201d" if claimed.quote else ""
+        words = f"\u201c{quote(claimed.quote, 300)}\u201d" if claimed.quote else ""
         name = claimed.contract or "a last message"
         head = self.head(claimed.state, name, claimed.line, words)
         yield from self.lines(head, *self.detail("found", claimed.found))
@@ -174,7 +174,7 @@ class Plain:
         self.path = path
 
     def one(self, kind: str, **more: Any) -> Iterator[bytes]:
-        yield json.dumps({"kind": kind, "transcript": quoted(self.path, 4000), **more}).encode() + b"\n"
+        yield json.dumps({"kind": kind, "transcript": quote(self.path, 4000), **more}).encode() + b"\n"
 
     def call(self, made: Made, found: list[Replayed]) -> Iterator[bytes]:
         call = made.call
@@ -182,7 +182,7 @@ class Plain:
             {
                 "id": replayed.contract, "source": replayed.source, "mode": replayed.mode,
                 "verdict": word(replayed.state),
-                "outcome": replayed.outcome or None, "subject": quoted(replayed.subject, 400),
+                "outcome": replayed.outcome or None, "subject": quote(replayed.subject, 400),
                 "checks": [check(one) for one in replayed.outcomes],
             }
             for replayed in found
@@ -196,11 +196,11 @@ class Plain:
     def claim(self, claimed: Claimed) -> Iterator[bytes]:
         yield from self.one(
             "claim", line=claimed.line, contract=claimed.contract or None, verdict=word(claimed.state),
-            quote=quoted(claimed.quote, 2000), found=claimed.found,
+            quote=quote(claimed.quote, 2000), found=claimed.found,
         )  # fmt: skip
 
     def end(self, lines: Lines, sums: Sums) -> Iterator[bytes]:
-        places = [{"line": number, "why": quoted(why, 400)} for number, why in lines.places]
+        places = [{"line": number, "why": quote(why, 400)} for number, why in lines.places]
         yield from self.one(
             "transcript", harness=lines.harness or None, lines=lines.number, damaged=lines.damaged, places=places,
             unknown=lines.unknown, scripts=lines.scripts, calls=sums.total["calls"],
@@ -208,8 +208,8 @@ class Plain:
 
 
 def check(one: Outcome) -> dict[str, Any]:
-    evidence = None if one.state == THEN else quoted(one.found, 2000)
-    return {"check": one.check, "verdict": word(one.state), "expected": quoted(one.expected, 2000), "found": evidence}
+    evidence = None if one.state == THEN else quote(one.found, 2000)
+    return {"check": one.check, "verdict": word(one.state), "expected": quote(one.expected, 2000), "found": evidence}
 
 
 def word(state: str) -> str:
@@ -222,7 +222,7 @@ def word(state: str) -> str:
 def trouble(path: str, why: str, look: Look) -> bytes:
     """The output for a transcript that could not be read to its end."""
     if look.as_json:
-        return json.dumps({"kind": "trouble", "transcript": quoted(path, 4000), "why": why}).encode() + b"\n"
+        return json.dumps({"kind": "trouble", "transcript": quote(path, 4000), "why": why}).encode() + b"\n"
     page = Page(path, look)
     return b"".join(page.lines(page.style(f"  READING FAILED: {why}", fg="red")))
 
@@ -231,7 +231,7 @@ def summary(sums: Sums, look: Look) -> None:
     """Writes the totals to standard output."""
     total = sums.total
     if look.as_json:
-        tools = [{"tool": quoted(name, 400), **counts} for name, counts in ordered(sums.tools)]
+        tools = [{"tool": quote(name, 400), **counts} for name, counts in ordered(sums.tools)]
         contracts = [{"contract": name, **counts} for name, counts in ordered(sums.contracts)]
         click.echo(json.dumps({"kind": "summary", **total, "tools": tools, "contracts": contracts}))
         return

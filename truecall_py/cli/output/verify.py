@@ -15,7 +15,7 @@ from rich.text import Text
 
 from truecall_py.cli.output.junit import Case, suite
 from truecall_py.core.record import record
-from truecall_py.core.redaction import harmless, quoted
+from truecall_py.core.redaction import escape_hidden, quote
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
 from truecall_py.judging.judge import Judgement
 from truecall_py.reporting.text import name_outcome
@@ -74,7 +74,7 @@ def one(out: Console, result: Judged) -> None:
     if call is None:
         out.print("  no finished tool call: nothing to judge", style="dim")
         return
-    out.print(Text(f"  {call.harness} {call.event}, {harmless(call.tool)}", style="dim"))
+    out.print(Text(f"  {call.harness} {call.event}, {escape_hidden(call.tool)}", style="dim"))
     if not judgement.verdicts:
         out.print("  no contract applies", style="dim")
     for verdict in judgement.verdicts:
@@ -104,10 +104,10 @@ def shown(out: Console, verdict: Verdict) -> None:
     for outcome in verdict.outcomes:
         words = "because" if outcome.state == UNVERIFIED else "found"
         table.add_row("", outcome.check, Text(f"{outcome.seconds * 1000:.0f} ms", style="dim"))
-        table.add_row("", "expected", Text(quoted(outcome.expected, 600)))
-        table.add_row("", words, Text(quoted(outcome.found, 600), style=COLOURS[outcome.state]))
+        table.add_row("", "expected", Text(quote(outcome.expected, 600)))
+        table.add_row("", words, Text(quote(outcome.found, 600), style=COLOURS[outcome.state]))
         if outcome.candidates:
-            table.add_row("", "exists", Text(", ".join(map(harmless, outcome.candidates))))
+            table.add_row("", "exists", Text(", ".join(map(escape_hidden, outcome.candidates))))
     out.print(table)
 
 
@@ -134,7 +134,7 @@ def plain(result: Judged) -> dict[str, Any]:
             "checks": [
                 {
                     "check": outcome.check, "verdict": outcome.state, "cause": outcome.cause or None,
-                    "expected": quoted(outcome.expected, 2000), "found": quoted(outcome.found, 2000),
+                    "expected": quote(outcome.expected, 2000), "found": quote(outcome.found, 2000),
                     "candidates": list(outcome.candidates),
                     "seconds": round(outcome.seconds, 4),
                 }
@@ -166,18 +166,18 @@ def cases(result: Judged) -> list[tuple[str, str, str, float]]:
     """Name, kind ("" | failure | error | skipped), text and seconds of each test case of a payload."""
     judgement = result.judgement
     if judgement is None:
-        return [("payload", "error", harmless(result.trouble), 0.0)]
+        return [("payload", "error", escape_hidden(result.trouble), 0.0)]
     if not judgement.verdicts:
         return [("no contract applies", "skipped", "no contract applies to this payload", 0.0)]
     lines = []
     for verdict in judgement.verdicts:
         kind = {REFUTED: "failure", UNVERIFIED: "error"}.get(verdict.state, "")
         words = "\n".join(
-            f"{outcome.check}: expected {quoted(outcome.expected, 600)}; found {quoted(outcome.found, 600)}"
+            f"{outcome.check}: expected {quote(outcome.expected, 600)}; found {quote(outcome.found, 600)}"
             for outcome in verdict.outcomes
             if outcome.state == verdict.state
         )
-        name = f"{verdict.contract} [{harmless(verdict.subject)}]" if verdict.subject else verdict.contract
+        name = f"{verdict.contract} [{escape_hidden(verdict.subject)}]" if verdict.subject else verdict.contract
         lines.append((name, kind, words if kind else "", verdict.seconds))
     return lines
 

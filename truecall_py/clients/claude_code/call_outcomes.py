@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from truecall_py.clients.call_outcomes import Fate, words
 from truecall_py.clients.payload import whole
-from truecall_py.core.fast_json import Refused, loads
+from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.core.types import FAILURE, SUCCESS, UNKNOWN
 
 TYPE_CHECKING = False
@@ -70,7 +70,7 @@ def read_notice(line: bytes) -> dict[str, Fate]:
         return {}
     try:
         plain = loads(line.decode("utf-8", "replace"))
-    except Refused:
+    except JsonError:
         return {}
     if not isinstance(plain, dict) or (plain.get("type"), plain.get("operation")) != ("queue-operation", "enqueue"):
         return {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.clients.transcript_tail import read_backwards
-from truecall_py.core.fast_json import Refused, loads
+from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.core.types import FAILURE, SUCCESS, UNKNOWN
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ def last_record(descriptor: int, call_id: str, world: World) -> tuple[int | None
 def read(line: bytes, call_id: str) -> tuple[int | None, str] | None:
     try:
         record = loads(line.decode("utf-8", "replace"))
-    except Refused:
+    except JsonError:
         return None
     payload = record.get("payload") if isinstance(record, dict) else None
     item = payload.get("item") if isinstance(payload, dict) else None

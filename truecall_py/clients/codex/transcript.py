@@ -13,7 +13,7 @@ from truecall_py.clients.codex import hook as harness
 from truecall_py.clients.codex.call_outcomes import read_item, read_output
 from truecall_py.clients.transcripts import MANY, NO_ANSWER, REPLACED, Lines, Made, Said, words
 from truecall_py.core.errors import PayloadError
-from truecall_py.core.fast_json import Refused, loads
+from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.core.record import record
 from truecall_py.core.types import FAILURE, UNKNOWN, ToolCall
 
@@ -124,7 +124,7 @@ class Reader:
         if inside.get("type") == "function_call":
             try:
                 args = loads(given) if isinstance(given, str) else given
-            except Refused as why:
+            except JsonError as why:
                 self.lines.damage(f"the arguments of {tool[:60]} are not JSON: {why}")
                 self.whole = False
                 return
@@ -277,7 +277,7 @@ def blocks(output: Any) -> Any:
     head, mark, rest = whole_text(output).partition("Output:\n")
     try:
         return loads(rest) if mark and head.startswith("Wall time") else whole_text(output)
-    except Refused:
+    except JsonError:
         return rest
 
 

@@ -86,7 +86,7 @@ def list_granted(subject: Subject) -> set[str]:
     use = subject.document.data.get("use", []) if isinstance(subject.document.data, dict) else []
     for _, name in walk.list_items(use, ()):
         try:
-            with open(os.path.join(paths.contracts(), f"{name}.yaml"), "rb") as file:
+            with open(os.path.join(paths.find_packs_folder(), f"{name}.yaml"), "rb") as file:
                 found += [entry.get("grants") for _, entry in walk.list_contracts(parse(file.read()).data)]
         except OSError:
             continue  # TC213 reports it

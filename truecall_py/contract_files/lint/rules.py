@@ -202,7 +202,7 @@ def find_template_in_script(subject: Subject) -> Iterator[Problem]:
 def list_packs() -> list[str]:
     """Return the names of the packs that come with truecall."""
     try:
-        return sorted(name[:-5] for name in os.listdir(paths.contracts()) if name.endswith(".yaml"))
+        return sorted(name[:-5] for name in os.listdir(paths.find_packs_folder()) if name.endswith(".yaml"))
     except OSError:
         return []
 

@@ -14,8 +14,8 @@ from truecall_py.contract_files.lint.guards import EFFECTS
 from truecall_py.contract_files.lint.redos import is_slow
 from truecall_py.contract_files.lint.subject import parse_parts
 from truecall_py.contracts import template
-from truecall_py.core.glob import fits
-from truecall_py.core.types import AT_STOP, DEADLINE
+from truecall_py.core.glob import matches_glob
+from truecall_py.core.types import DEADLINE, STOP_DEADLINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,10 @@ def find_no_exit_code(subject: Subject) -> Iterator[Problem]:
     """TC311."""
     for path, entry in subject.entries:
         about = [name for key in ("tool", "kind") for _, name in walk.list_items(entry.get(key, []), path)]
-        without = [name for name in about if name != "shell" and not any(fits(name, tool) for tool in WITH_EXIT_CODE)]
+        without = [
+            name for name in about
+            if name != "shell" and not any(matches_glob(name, tool) for tool in WITH_EXIT_CODE)
+        ]  # fmt: skip
         if not without:
             continue
         asked: list[Path] = [(*path, "when", name) for name in entry.get("when", {}) if name == "exit_code"]
@@ -84,7 +87,7 @@ def find_beyond_deadline(subject: Subject) -> Iterator[Problem]:
     """TC312."""
     at_stop = [path for path, entry in subject.entries if entry.get("event") == "stop"]
     for site in subject.sites:
-        deadline = AT_STOP if site.path[:2] in at_stop else DEADLINE
+        deadline = STOP_DEADLINE if site.path[:2] in at_stop else DEADLINE
         if site.field.kind == "duration" and site.owner == "contract" and parse_duration(site.value) > deadline:
             words = f"`{site.field.name}` is {site.value}, but the hook ends after {deadline:g}s"
             yield subject.report("TC312", site.path, words)

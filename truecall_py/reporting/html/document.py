@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from truecall_py.core.timestamps import local
+from truecall_py.core.timestamps import format_local_time
 from truecall_py.core.version import __version__
 from truecall_py.reporting.html import summary
 from truecall_py.reporting.html.account import Account
@@ -62,7 +62,7 @@ def top(account: Account, session: str) -> Markup:
 
 def minute(at: float) -> str:
     """A time to the minute; the footer names the time zone."""
-    return local(at)[:16]
+    return format_local_time(at)[:16]
 
 
 def false_claims(account: Account) -> Markup:
@@ -98,8 +98,9 @@ def sessions(account: Account) -> Markup:
 def bottom(account: Account) -> Markup:
     return tag(
         "footer",
-        tag("p", f"Made by truecall {__version__} at {local(account.now)}, from the ledger of this machine only. "
-            f"Time zone: {' '.join(local(account.now).split()[2:])}."),
+        tag("p", f"Made by truecall {__version__} at {format_local_time(account.now)}, "
+            "from the ledger of this machine only. "
+            f"Time zone: {' '.join(format_local_time(account.now).split()[2:])}."),
         tag("p", join("Secrets were masked and long values cut before they were stored. The figures as text: ",
                       tag("code", "truecall stats"), ". Unresolved calls: ", tag("code", "truecall reconcile"), ".")),
     )  # fmt: skip

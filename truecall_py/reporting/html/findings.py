@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from truecall_py.core.timestamps import local, spoken
+from truecall_py.core.timestamps import format_duration, format_local_time
 from truecall_py.core.types import DUPLICATE, FALSE_SUCCESS, REFUTED, UNVERIFIED, VERIFIED
 from truecall_py.ledger.store import REFUSED
 from truecall_py.policy import orders
@@ -69,7 +69,7 @@ def mark(call: Call) -> Markup:
 
 def clock(at: float, whole: bool = False) -> Markup:
     """A time of day; with its date if `whole`."""
-    said = local(at).split()
+    said = format_local_time(at).split()
     return tag("time", " ".join(said[:2]) if whole or len(said) < 2 else said[1])
 
 
@@ -170,7 +170,7 @@ def followed(call: Call, sequel: Sequel) -> Markup:
     """The agent's next steps."""
     parts, at = [], over(call)
     for what, other in sequel.steps:
-        took = f", {spoken(max(0.0, other.at - at))} later: "
+        took = f", {format_duration(max(0.0, other.at - at))} later: "
         parts.append(tag("li", what, took, data(other.tool, 200), " ", mark(other)))
         at = over(other)
     if sequel.more:
@@ -188,7 +188,7 @@ def ending(call: Call, sequel: Sequel) -> Markup:
         return text("it was not made")
     if sequel.right is None:
         return tag("b", "not resolved", class_="refuted tone")
-    after = f" after {spoken(max(0.0, sequel.right - over(call)))}"
+    after = f" after {format_duration(max(0.0, sequel.right - over(call)))}"
     how = (
         f" ({sequel.by})"
         if sequel.by == calls.OTHER

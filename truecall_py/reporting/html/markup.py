@@ -6,7 +6,7 @@ from __future__ import annotations
 import html
 import unicodedata
 
-from truecall_py.core.redaction import harmless, shortened
+from truecall_py.core.redaction import escape_hidden, shorten
 
 LONGEST = 1200  # bytes of one text; the ledger keeps a third of that
 MARKS = 6  # on one letter; no script needs more
@@ -34,10 +34,10 @@ def text(value: object, most: int = LONGEST) -> Markup:
     a surrogate pair too), and every character escaped that could be more than text."""
     plain = str(value)
     if len(plain) > most // 4:
-        plain = shortened(plain, most)
+        plain = shorten(plain, most)
     if not (plain.isascii() and plain.isprintable()):
         # Escaping disarms a tag and keeps it readable, so `harmless` must not see `<` with the text after it.
-        plain = "<".join(harmless(piece) for piece in flat(plain).split("<"))
+        plain = "<".join(escape_hidden(piece) for piece in flat(plain).split("<"))
     return Markup(html.escape(plain))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from truecall_py.core.timestamps import local, spoken
+from truecall_py.core.timestamps import format_duration, format_local_time
 from truecall_py.core.types import VERIFIED
 from truecall_py.ledger.store import REFUSED, STOP, Event
 from truecall_py.reporting import calls, follow_ups, text
@@ -37,16 +37,16 @@ class Timeline:
         head = tag(
             "header", tag("h3", "Session ", data(self.name, 200)),
             tag("p", self.every[0].harness or "unknown client", f", {day(began)}, ",
-                f"{count(len(self.every), 'call')}, {spoken(max(0.0, ended - began))}", class_="muted"),
+                f"{count(len(self.every), 'call')}, {format_duration(max(0.0, ended - began))}", class_="muted"),
             tag("p", *self.sums()),
         )  # fmt: skip
         drawn = [
             {"stands": findings.stands(call), "began": call.at, "ended": call.ended,
-             "says": f"{call.tool}: {findings.WORDS[findings.stands(call)]}, {local(call.at)}"}
+             "says": f"{call.tool}: {findings.WORDS[findings.stands(call)]}, {format_local_time(call.at)}"}
             for call in self.shown
         ]  # fmt: skip
-        start, end = (" ".join(local(at).split()[1:2]) for at in (began, ended))
-        strip = plots.strip(drawn, began, ended, start, end, spoken(max(0.0, ended - began)), self.number)
+        start, end = (" ".join(format_local_time(at).split()[1:2]) for at in (began, ended))
+        strip = plots.strip(drawn, began, ended, start, end, format_duration(max(0.0, ended - began)), self.number)
         rows = [(call.at, 0, self.call(call, followed)) for call in self.shown]
         rows += [(event.at, 1, stop(event)) for event in self.stops[-STOPS:]]
         markup = tag("ol", *(row for _, _, row in sorted(rows, key=lambda row: row[:2])), class_="calls")
@@ -105,7 +105,7 @@ class Timeline:
 
 
 def day(at: float) -> str:
-    return " ".join(local(at).split()[:2])
+    return " ".join(format_local_time(at).split()[:2])
 
 
 def chosen(every: Sequence[Call], room: int) -> list[Call]:
