@@ -119,6 +119,13 @@ def test_explain_says_how_a_call_was_understood_and_why_contracts_do_not_apply(c
     assert "green: is judged when the agent wants to stop" in captured.command("explain", "cat.json").stdout
 
 
+def test_explain_takes_the_client_under_both_names(captured: Any) -> None:
+    """`--client` is an alias of `--harness`."""
+    outputs = [captured.command("explain", option, "claude-code", "lie.json") for option in ("--harness", "--client")]
+    assert [done.returncode for done in outputs] == [0, 0]
+    assert outputs[0].stdout == outputs[1].stdout
+
+
 @pytest.mark.parametrize("argv", [("lint",), ("test",), ("trust",), ("verify", "lie.json"), ("explain", "lie.json")])
 def test_a_folder_without_a_contract_file_is_told_how_to_begin(captured: Any, argv: tuple[str, ...]) -> None:
     """The first thing that a newcomer meets: every command that needs a contract file names `truecall init`."""

@@ -36,6 +36,14 @@ def test_a_harness_that_nobody_knows_is_loud(project, sender):
     assert ("turn_id" in project.mcp(sender)) == ("decision" not in answer.json)
 
 
+@pytest.mark.parametrize("option", ["--harness", "--client"])
+def test_the_option_names_the_client_under_both_names(project, option):
+    """The registered client is read from either option, with a space or with an equals sign."""
+    for words in ((option, "nonsense"), (f"{option}=nonsense",)):
+        answer = project.hook(project.mcp("claude-code"), "", "", options=words)
+        assert unverified(answer, "nonsense", "claude-code, codex")
+
+
 def test_a_payload_that_cannot_be_read_and_a_harness_that_nobody_knows(project):
     """Where nothing is known at all, the answer has the form that most clients understand."""
     answer = project.hook(b"{", "", "", options=("--harness", "nonsense"))

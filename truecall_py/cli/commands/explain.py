@@ -12,7 +12,7 @@ from truecall_py.clients import NAMES
 from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import Contract, is_guard, is_guard_only
 from truecall_py.core.errors import Unverified
-from truecall_py.core.redaction import quoted
+from truecall_py.core.redaction import quote
 from truecall_py.core.types import ABSENT, DEADLINE, ToolCall
 from truecall_py.judging.engine import find_applications
 from truecall_py.world.world import World
@@ -31,7 +31,10 @@ NO_CALL = (
 @click.command()
 @click.argument("payload")
 @click.option("--contracts", metavar="PATH", help="A contract file; default: every truecall.yaml from here upward.")
-@click.option("--harness", type=click.Choice(NAMES), help="Who sent the payload; recognised if left out.")
+@click.option(
+    "--harness", "--client", "harness", type=click.Choice(NAMES), metavar="CLIENT",
+    help=f"The client that sent the payload; default: recognised. One of {', '.join(NAMES)}.",
+)
 def explain(payload: str, contracts: str | None, harness: str | None) -> None:
     """Show how truecall reads PAYLOAD, and which contracts apply to it.
 
@@ -49,8 +52,8 @@ def explain(payload: str, contracts: str | None, harness: str | None) -> None:
         click.echo(f"  {name:<10} {describe_fact(name, call, world)}")
     for source in payload_files.sources(contracts):
         click.echo(f"\n{source.path}")
-        matching = {contract.id for contract in source.named(call)}
-        for contract in source.contracts():
+        matching = {contract.id for contract in source.find_contracts(call)}
+        for contract in source.load_contracts():
             click.echo(f"  {contract.id}: {explain_contract(contract, call, contract.id in matching)}")
 
 
@@ -59,7 +62,7 @@ def describe_fact(name: str, call: ToolCall, world: World) -> str:
     value = Facts(call, world).get(name)
     if value is ABSENT:
         return "absent"
-    return quoted(value if isinstance(value, str) else json.dumps(value, ensure_ascii=True), 300)
+    return quote(value if isinstance(value, str) else json.dumps(value, ensure_ascii=True), 300)
 
 
 def explain_contract(contract: Contract, call: ToolCall, named: bool) -> str:
@@ -81,12 +84,12 @@ def explain_contract(contract: Contract, call: ToolCall, named: bool) -> str:
     except Unverified as trouble:
         return f"unverified, because {trouble.why}"
     if isinstance(applying, str):
-        return f"does not apply: {quoted(applying, 400)}"
+        return f"does not apply: {quote(applying, 400)}"
     subjects = [
         application.file.path if application.file else ", ".join((application.match or {}).values())
         for application in applying
     ]
-    shown = quoted(", ".join(filter(None, subjects)), 400)
+    shown = quote(", ".join(filter(None, subjects)), 400)
     if before:
         return f"guards it: {shown}" if shown else "guards it"
     return f"applies to {shown}" if shown else "applies"

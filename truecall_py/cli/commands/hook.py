@@ -9,7 +9,8 @@ from truecall_py.clients import NAMES
 
 @click.command()
 @click.option(
-    "--harness", type=click.Choice(NAMES), help="The client that sends the event; default: recognised by its keys."
+    "--harness", "--client", "harness", type=click.Choice(NAMES), metavar="CLIENT",
+    help=f"The client that sends the event; default: recognised by its keys. One of {', '.join(NAMES)}.",
 )
 @click.option("--contracts", metavar="PATH", help="Use this trusted contract file instead of the project's.")
 @click.option("--state", metavar="DIR", help="The state folder.")
