@@ -1,6 +1,6 @@
-"""Writes a file so that a reader sees the old one or the new one, never a part. Never follows a link at the
-path itself, never takes a file away from its owner, and leaves no draft behind, whatever stops it short of
-a kill; what a kill left is taken away by the next one that writes the same file."""
+"""Writes a file so that a reader sees the old content or the new one, never a part. Does not follow a link at the
+path and keeps the file's owner. A draft is removed on any failure; one left by a killed process is removed by the
+next write of the same file."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SUFFIX, LETTERS = ".draft", "0123456789abcdef"
 
 
 def write_whole(path: str, data: bytes, mode: int = 0o600, last: Callable[[], None] | None = None) -> None:
-    """Writes `data` to `path` with that mode, through a draft beside it. `last` looks once more right before the
-    draft takes the file's place, and stops it by raising. Raises OSError."""
+    """Writes `data` to `path` with that mode, through a draft beside it. `last` runs right before the draft replaces
+    the file, and can stop it by raising. Raises OSError."""
     write_pieces(path, (data,), mode, last)
 
 
 def write_pieces(
     path: str, pieces: Iterable[bytes], mode: int = 0o600, last: Callable[[], None] | None = None
 ) -> None:
-    """The same for data that comes in pieces, and need not be held whole."""
+    """Does the same for data that comes in pieces, so that it need not fit in memory."""
     remove_stale_drafts(path)
     draft, descriptor = open_draft(path)
     try:
@@ -47,7 +47,8 @@ def write_pieces(
 
 
 def open_draft(path: str) -> tuple[str, int]:
-    """(A new draft beside the path, its descriptor), locked as long as that is open. Raises OSError."""
+    """Returns (path of a new draft beside `path`, its descriptor). The draft is locked while the descriptor is open.
+    Raises OSError."""
     while True:
         draft = f"{path}.{os.urandom(4).hex()}{SUFFIX}"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -67,7 +68,7 @@ def open_draft(path: str) -> tuple[str, int]:
 
 
 def has_name(draft: str, descriptor: int) -> bool:
-    """Whether the file behind a descriptor still has that name."""
+    """Tells whether the file of a descriptor still has this name."""
     try:
         return os.path.samestat(os.lstat(draft), os.fstat(descriptor))
     except FileNotFoundError:
@@ -75,23 +76,23 @@ def has_name(draft: str, descriptor: int) -> bool:
 
 
 def hold_stale_drafts(path: str) -> Iterator[str]:
-    """The drafts of this very file that a killed process left: our names, our regular files, locked by nobody. Each
-    is held locked until the next one is asked for."""
+    """Yields the drafts of this file that a killed process left: named as ours, regular, owned by us and unlocked.
+    Each stays locked until the next one is requested."""
     folder, name = os.path.split(path)
     try:
         names = sorted(os.listdir(folder or "."))
     except OSError:
         return
-    for each in names:
-        middle = each[len(name) + 1 : -len(SUFFIX)]
-        if each != f"{name}.{middle}{SUFFIX}" or len(middle) != 8 or middle.strip(LETTERS):
+    for candidate in names:
+        middle = candidate[len(name) + 1 : -len(SUFFIX)]
+        if candidate != f"{name}.{middle}{SUFFIX}" or len(middle) != 8 or middle.strip(LETTERS):
             continue
-        draft = os.path.join(folder, each)
+        draft = os.path.join(folder, candidate)
         with contextlib.suppress(OSError):
             descriptor = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
-                about = os.fstat(descriptor)
-                if modes.S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and about.st_nlink == 1:
+                status = os.fstat(descriptor)
+                if modes.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     yield draft
             finally:
@@ -99,22 +100,22 @@ def hold_stale_drafts(path: str) -> Iterator[str]:
 
 
 def remove_stale_drafts(path: str) -> None:
-    """Removes the stale drafts of a file, as far as we may."""
+    """Removes the stale drafts of a file, where permissions allow it."""
     for draft in hold_stale_drafts(path):
         with contextlib.suppress(OSError):
             os.unlink(draft)
 
 
 def keep_owner(path: str, descriptor: int) -> None:
-    """Gives a draft the owner and, where we may, the group of the file that it replaces. Raises PermissionError
-    where the file would become somebody else's."""
+    """Gives a draft the owner and, where permitted, the group of the file that it replaces. Raises PermissionError if
+    the file would change its owner."""
     try:
-        before = os.stat(path, follow_symlinks=False)
+        old_status = os.stat(path, follow_symlinks=False)
     except FileNotFoundError:
         return
-    ours = os.fstat(descriptor)
-    if before.st_uid != ours.st_uid:
-        os.fchown(descriptor, before.st_uid, before.st_gid)
-    elif before.st_gid != ours.st_gid:
+    new_status = os.fstat(descriptor)
+    if old_status.st_uid != new_status.st_uid:
+        os.fchown(descriptor, old_status.st_uid, old_status.st_gid)
+    elif old_status.st_gid != new_status.st_gid:
         with contextlib.suppress(PermissionError):
-            os.fchown(descriptor, -1, before.st_gid)
+            os.fchown(descriptor, -1, old_status.st_gid)

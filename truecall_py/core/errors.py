@@ -1,4 +1,4 @@
-"""One tree of errors: each says what is wrong, where, and what to do. Never catches anything itself."""
+"""The error classes. Each error says what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class TruecallError(Exception):
-    """Something truecall can explain.
+    """An error that truecall can explain.
 
-    `what` is one sentence; `where` is a file, `path:line:column` or a field, or ""; `do` is what the
-    person can do about it. `exit_code` is what a command ends with (documented in the README).
+    `what` is one sentence. `where` is a file, `path:line:column`, a field or "". `do` says how to fix it. `exit_code`
+    is the exit code of the command.
     """
 
     exit_code = 2
@@ -25,22 +25,23 @@ class TruecallError(Exception):
         self.do = do
 
     def __str__(self) -> str:
+        """The error on one line, then the fix on a second one."""
         text = f"{self.where}: {self.what}" if self.where else self.what
         return f"{text}\n  -> {self.do}" if self.do else text
 
 
 class UsageError(TruecallError):
-    """The command was called with something it does not take."""
+    """The command line is wrong."""
 
 
 class PayloadError(TruecallError):
-    """What came in as a hook payload is not one JSON object that a harness is known to send."""
+    """The hook payload is not one JSON object of a known client."""
 
     exit_code = 3
 
 
 class ContractError(TruecallError):
-    """A contract file cannot be used. `problems` lists every place, in file order."""
+    """A contract file cannot be used. `problems` lists every problem in file order."""
 
     def __init__(self, path: str, problems: Sequence[Problem]) -> None:
         self.path = path
@@ -50,14 +51,14 @@ class ContractError(TruecallError):
 
 
 class TrustError(TruecallError):
-    """The trust store cannot be read or written as it must be."""
+    """The trust store cannot be read or written."""
 
     exit_code = 3
 
 
 class Unverified(Exception):
-    """A check cannot reach a verdict. `why` is a clause that follows "because"; `cause` is one of
-    `types.CAUSES` and decides whether the agent, the contract or the machine is spoken of."""
+    """A check cannot reach a verdict. `why` is a clause that follows "because". `cause` is one of `types.CAUSES` and
+    decides whether the message is about the agent, the contract or the machine."""
 
     def __init__(self, why: str, cause: str = "world", expected: str = "") -> None:
         super().__init__(why)
@@ -67,7 +68,7 @@ class Unverified(Exception):
 
 
 class DeadlineReached(BaseException):
-    """The one deadline of this hook call is over, or a signal asked it to end.
+    """The hook's deadline has passed, or a signal asked it to end.
 
-    A BaseException, so that no check's own `except Exception` can swallow it.
+    A BaseException, so that a check's `except Exception` does not catch it.
     """

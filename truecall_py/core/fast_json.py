@@ -1,7 +1,7 @@
-"""Strict JSON in, ASCII JSON out, at a third of the price of `import json`. Never guesses.
+"""Strict JSON at a third of the cost of `import json`.
 
-`json` imports `re`, which doubles the start of the interpreter; its C scanner and encoder alone cost a
-twentieth. They are private to CPython, so both have a fallback, and a test holds the two ways equal.
+`json` imports `re`, which doubles the start of the interpreter. Its C scanner and encoder alone cost a twentieth of
+that. They are private to CPython, so both have a fallback, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -15,25 +15,28 @@ BLANKS = " \t\n\r"
 
 
 class JsonError(ValueError):
-    """The text is not one strict JSON value; the message says what is wrong with it."""
+    """The text is not one strict JSON value; the message says what is wrong."""
 
 
 def build_object(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(items)
-    if len(found) != len(items):
+    """Builds the dict of one JSON object. Raises JsonError for a duplicate key."""
+    result = dict(items)
+    if len(result) != len(items):
         seen: set[str] = set()
         for key, _ in items:
             if key in seen:
                 raise JsonError(f"the key {key[:60]!r} stands twice in one object")
             seen.add(key)
-    return found
+    return result
 
 
 def refuse_constant(name: str) -> Any:
+    """Raises JsonError for NaN and Infinity."""
     raise JsonError(f"{name} is not a JSON number")
 
 
 def parse_finite(digits: str) -> float:
+    """Parses a float. Raises JsonError if it overflows."""
     number = float(digits)
     if number in (float("inf"), float("-inf")):
         raise JsonError(f"the number {digits[:40]} is too large")
@@ -41,7 +44,7 @@ def parse_finite(digits: str) -> float:
 
 
 class Rules:
-    """The attributes that the C scanner reads from the decoder it belongs to."""
+    """The attributes that the C scanner reads from its decoder."""
 
     strict = True
     object_hook = None
@@ -52,13 +55,13 @@ class Rules:
 
 
 class OwnRules(Rules):
-    """For what truecall wrote itself: nothing is written twice there, and no key need be looked at."""
+    """Rules for JSON that truecall wrote: it has no duplicate keys, so none are looked for."""
 
     object_pairs_hook = None  # type: ignore[assignment]
 
 
 def scan(text: str, rules: type[Rules]) -> Any:
-    """The JSON value that `text` holds and nothing else. Raises Refused."""
+    """Returns the one JSON value in `text`. Raises JsonError."""
     try:
         from _json import make_scanner
     except ImportError:  # another Python than CPython
@@ -77,6 +80,7 @@ def scan(text: str, rules: type[Rules]) -> Any:
 
 
 def scan_portably(text: str) -> Any:
+    """Does the same with `json`: for other Pythons, and to word an error. Raises JsonError."""
     import json
 
     try:
@@ -92,8 +96,8 @@ def scan_portably(text: str) -> Any:
 
 
 def loads(text: str, own: bool = False) -> Any:
-    """Reads one strict JSON value: no duplicate keys, no NaN, no infinity, nothing behind it, at most
-    DEPTH levels. `own`: truecall wrote it. Raises Refused."""
+    """Parses one strict JSON value: no duplicate keys, NaN or infinity, nothing after it, at most DEPTH levels. `own`
+    says that truecall wrote it. Raises JsonError."""
     value = scan(text, OwnRules if own else Rules)
     if text.count("[") + text.count("{") > DEPTH and is_too_deep(value):
         raise JsonError(f"it is nested deeper than {DEPTH} levels")
@@ -101,6 +105,7 @@ def loads(text: str, own: bool = False) -> Any:
 
 
 def is_too_deep(value: Any) -> bool:
+    """Tells whether a JSON value has more than DEPTH levels."""
     level = [value]
     for _ in range(DEPTH):
         below: list[Any] = []
@@ -116,7 +121,7 @@ def is_too_deep(value: Any) -> bool:
 
 
 def dumps(value: Any) -> str:
-    """Compact ASCII JSON on one line. Raises ValueError for NaN and TypeError for what JSON has not."""
+    """Returns compact ASCII JSON on one line. Raises ValueError for NaN and TypeError for a value that JSON lacks."""
     try:
         from _json import encode_basestring_ascii, make_encoder
 
@@ -131,4 +136,5 @@ def dumps(value: Any) -> str:
 
 
 def refuse_type(value: object) -> Any:
+    """Raises TypeError for a value that JSON lacks; the encoder's `default`."""
     raise TypeError(f"{type(value).__name__} has no JSON form")

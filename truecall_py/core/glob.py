@@ -1,11 +1,11 @@
-"""The one glob: * is any text, ? any character, everything else itself. Case counts, and the whole text
-must fit. Linear in practice: only the last * is ever tried again."""
+"""The glob of tool names and texts: * is any text, ? is one character. Case-sensitive, over the whole text. Only the
+last * is tried again, so long patterns stay fast."""
 
 from __future__ import annotations
 
 
 def matches_glob(pattern: str, text: str) -> bool:
-    """Whether the whole of `text` fits `pattern`."""
+    """Tells whether the whole of `text` matches `pattern`."""
     at = place = 0
     star, mark = -1, 0
     while place < len(text):

@@ -1,11 +1,10 @@
-"""Digests without the price of `import hashlib` (which loads OpenSSL): SHA-256, alone and with a key, and a faster
-one for what is long. Nothing else."""
+"""SHA-256, HMAC and BLAKE2b without `import hashlib`, which loads OpenSSL."""
 
 from __future__ import annotations
 
 
 def sha256(data: bytes) -> str:
-    """The SHA-256 of `data` in hexadecimal."""
+    """Returns the SHA-256 of `data` in hexadecimal."""
     for name in ("_sha2", "_sha256"):  # CPython's own C modules: from 3.12 on, before
         try:
             return str(__import__(name).sha256(data).hexdigest())
@@ -17,7 +16,7 @@ def sha256(data: bytes) -> str:
 
 
 def blake2b(data: bytes) -> str:
-    """The BLAKE2b of `data`, 32 bytes in hexadecimal: four times as fast as SHA-256 without OpenSSL."""
+    """Returns the BLAKE2b of `data`, 32 bytes in hexadecimal. Four times as fast as SHA-256 without OpenSSL."""
     try:
         return str(__import__("_blake2").blake2b(data, digest_size=32).hexdigest())
     except (ImportError, AttributeError):
@@ -27,7 +26,7 @@ def blake2b(data: bytes) -> str:
 
 
 def hmac_sha256(key: bytes, data: bytes) -> str:
-    """The keyed digest (HMAC, RFC 2104, with SHA-256) of `data` in hexadecimal; `key` has at most 64 bytes."""
+    """Returns the HMAC-SHA-256 (RFC 2104) of `data` in hexadecimal. `key` has at most 64 bytes."""
     block = key.ljust(64, b"\0")
     inner = bytes.fromhex(sha256(bytes(byte ^ 0x36 for byte in block) + data))
     return sha256(bytes(byte ^ 0x5C for byte in block) + inner)

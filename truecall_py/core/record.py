@@ -1,5 +1,5 @@
-"""`@record(frozen=True)`: dataclasses' decorator as far as it is used here, without its price. Never grows
-a feature that the type checker, which sees the real one, would not know."""
+"""`@record(frozen=True)`: the part of `dataclasses.dataclass` that truecall uses, without its import cost. The type
+checker sees the real one, so this one must not offer more."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Secrets and markup made harmless in what is shown to an agent or a person, and secrets in what is stored. Loses
-letters, never meaning; never changes what a check compares."""
+"""Makes text safe to show and to store: escapes hidden characters and client markup, and masks secrets. Does not
+change what a check compares."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MAX_ARGV = 200  # of a list that may be a command's
 
 
 def mask_secrets(text: str) -> str:
-    """`text` with well-known token shapes, private keys, passwords in URLs and commands and the values of
-    secret-sounding names masked."""
+    """Returns `text` with known token shapes, private keys, passwords in URLs and commands, and values of secret
+    names masked."""
     out = []
     at = 0
     for start, end in find_secrets(text):
@@ -31,22 +31,22 @@ def mask_secrets(text: str) -> str:
 
 
 def mask_value(value: Any, name: str = "") -> Any:
-    """A JSON value with every text in it masked: by its own shape, and by the name of the key under which it stands.
-    `name` is that key, "" where it says nothing."""
+    """Returns a JSON value with all text in it masked, by its shape and by the key that holds it. `name` is that key,
+    or ""."""
     if isinstance(value, dict):
-        found = {key: mask_value(each, key if is_secret_name(key) else name) for key, each in value.items()}
-        told = next((value[key] for key in ("name", "key", "header") if isinstance(value.get(key), str)), "")
-        if "value" in value and is_secret_name(told):  # a pair, as lists of variables and of headers hold them
-            found["value"] = mask_value(value["value"], told)
-        return found
+        masked = {key: mask_value(item, key if is_secret_name(key) else name) for key, item in value.items()}
+        secret_name = next((value[key] for key in ("name", "key", "header") if isinstance(value.get(key), str)), "")
+        if "value" in value and is_secret_name(secret_name):  # a pair, as lists of variables and of headers hold them
+            masked["value"] = mask_value(value["value"], secret_name)
+        return masked
     if isinstance(value, list):
         befores = ["", *value]
-        rows = [
+        items = [
             mask_value(item, before if is_secret_option(before) else name)
             for before, item in zip(befores, value)  # noqa: B905 - `befores` has one more
         ]
-        argv = rows == value and 1 < len(value) < MAX_ARGV and all(isinstance(each, str) for each in value)
-        return [value[0], MASK] if argv and MASK in mask_secrets(" ".join(value)) else rows
+        argv = items == value and 1 < len(value) < MAX_ARGV and all(isinstance(item, str) for item in value)
+        return [value[0], MASK] if argv and MASK in mask_secrets(" ".join(value)) else items
     if value is None or isinstance(value, bool):
         return value
     if is_secret_name(name) and str(value) and not (str(value).isdigit() and names_count(name)):
@@ -56,12 +56,13 @@ def mask_value(value: Any, name: str = "") -> Any:
 
 
 def is_secret_option(word: Any) -> bool:
+    """Tells whether a word of an argv is an option whose value is a secret."""
     return isinstance(word, str) and word.startswith("--") and is_secret_name(word)
 
 
 def escape_hidden(text: str) -> str:
-    """`text` with control, bidirectional and invisible characters written out, and markup that a client might
-    take for its own (`</system-reminder>`) disarmed. New lines and tabs stay."""
+    """Returns `text` with control, bidirectional and invisible characters written as escapes, and `<` of markup such
+    as `</system-reminder>` as `&lt;`. Newlines and tabs stay."""
     out = []
     for index, character in enumerate(text):
         number = ord(character)
@@ -79,7 +80,7 @@ def escape_hidden(text: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """`text` cut in the middle to at most `limit` bytes of UTF-8."""
+    """Returns `text`, cut in the middle to at most `limit` bytes of UTF-8."""
     data = text.encode("utf-8", "replace")
     if len(data) <= limit:
         return text
@@ -89,11 +90,11 @@ def shorten(text: str, limit: int) -> str:
 
 
 def quote(text: str, limit: int) -> str:
-    """`text` of unknown origin, made fit to be quoted as data, on one line, in about `limit` bytes: a value
-    that begins a line of its own could pass for an order of ours."""
+    """Returns untrusted `text` on one line, masked and escaped, in about `limit` bytes. On one line it cannot pass
+    for an order of truecall's."""
     return escape_hidden(shorten(mask_secrets(cut_window(text, limit)), limit)).replace("\n", "\\n")
 
 
 def cut_window(text: str, limit: int) -> str:
-    """The ends of a long text, wide enough that a secret is masked whole before the middle is cut out."""
+    """Returns both ends of a long text, wide enough to mask a secret before `shorten` cuts the middle out."""
     return text if len(text) <= 8 * limit else text[: 4 * limit] + text[-4 * limit :]

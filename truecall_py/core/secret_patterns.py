@@ -1,5 +1,5 @@
-"""Where secrets stand in a text: by the shape of a token, the name before a value, the option of a command. Finds
-places; changes nothing. What it cannot know it lets be: a hash or a file's name is none."""
+"""Finds secrets in text by token shape, by the name before a value and by a command's options. Returns positions and
+changes nothing. Hashes and file names are not secrets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PASSING = (
 
 
 def find_secrets(text: str) -> list[tuple[int, int]]:
-    """(begin, end) of every secret in `text`; they may overlap."""
+    """Returns (begin, end) of every secret in `text`, sorted; they may overlap."""
     secrets = [
         *find_private_keys(text), *find_url_passwords(text), *find_option_passwords(text),
         *find_named_values(text), *find_tokens(text),
@@ -55,11 +55,11 @@ def find_secrets(text: str) -> list[tuple[int, int]]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether the value of a key with this name is a secret."""
+    """Tells whether the value of a key with this name is a secret."""
     low = name.lower()
-    for each in SECRET_NAMES:
-        at = low.rfind(each)
-        if at >= 0 and find_name_end(low, at + len(each)) == len(low):
+    for secret_name in SECRET_NAMES:
+        at = low.rfind(secret_name)
+        if at >= 0 and find_name_end(low, at + len(secret_name)) == len(low):
             return True
     return False
 
@@ -69,39 +69,39 @@ def names_count(name: str) -> bool:
 
 
 def find_name_end(low: str, end: int) -> int:
-    """Where a name ends of which the part that sounds secret ends at `end`."""
+    """Returns the end of a name whose secret-sounding part ends at `end`."""
     return end + next((len(each) for each in TAILS if low.startswith(each, end)), 0)
 
 
 def find_private_keys(text: str) -> list[tuple[int, int]]:
-    """Where private keys stand, whole or cut at either end."""
-    found = []
+    """Finds private keys, whole or cut at either end."""
+    positions = []
     at = text.find("PRIVATE KEY")
     while at >= 0:
         begin = text.rfind("-----", max(0, at - 40), at)
         if begin >= 0 and text.startswith("-----BEGIN", begin):
             end = text.find("-----END", at)
             close = text.find("-----", end + 8) + 5 if end >= 0 else 0
-            found.append((begin, close if close > 4 else len(text)))
-            at = found[-1][1]
-        elif begin >= 0 and text.startswith("-----END", begin) and not (found and found[-1][1] > begin):
-            found.append((text.rfind("-----", 0, begin) + 5 if "-----" in text[:begin] else 0, begin))
+            positions.append((begin, close if close > 4 else len(text)))
+            at = positions[-1][1]
+        elif begin >= 0 and text.startswith("-----END", begin) and not (positions and positions[-1][1] > begin):
+            positions.append((text.rfind("-----", 0, begin) + 5 if "-----" in text[:begin] else 0, begin))
         at = text.find("PRIVATE KEY", at + 1)
-    return found
+    return positions
 
 
 def find_url_passwords(text: str) -> list[tuple[int, int]]:
-    """Where passwords stand in URLs (scheme://user:password@host) and in `curl -u user:password`."""
-    found = []
+    """Finds passwords in URLs (scheme://user:password@host) and in `curl -u user:password`."""
+    positions = []
     at = text.find("://")
     while at >= 0:
         end = find_end(text, at + 3, ENDS + "/?#")
         sign = text.rfind("@", at + 3, end)
         colon = text.find(":", at + 3, sign) if sign >= 0 else -1
         if colon >= 0:
-            found.append((colon + 1, sign))
+            positions.append((colon + 1, sign))
         elif sign - at > 22:  # no name is so long: a token alone
-            found.append((at + 3, sign))
+            positions.append((at + 3, sign))
         at = text.find("://", end)
     for option in (" -u", " --user", " --proxy-user", " -U"):
         at = text.find(option)
@@ -111,14 +111,14 @@ def find_url_passwords(text: str) -> list[tuple[int, int]]:
             colon = text.find(":", start, end)
             password = text[colon + 1 : end]
             if colon >= 0 and not password.isdigit() and find_program(text, at, ("curl", "http", "https")):
-                found.append((colon + 1, end))
+                positions.append((colon + 1, end))
             at = text.find(option, at + 1)
-    return found
+    return positions
 
 
 def find_option_passwords(text: str) -> list[tuple[int, int]]:
-    """Where a command is given a password by an option that does not sound like one."""
-    found = []
+    """Finds passwords that a command takes by an option without a telling name (PASSING)."""
+    positions = []
     for option, attached, apart, names in PASSING:
         at = text.find(option)
         while at >= 0:
@@ -130,13 +130,13 @@ def find_option_passwords(text: str) -> list[tuple[int, int]]:
                 here = find_program(text, at, names)
                 port = here == "psql" and text[start:end].isdigit()
                 if here and not port and not text[start:end].startswith(("$", "-")):
-                    found.append((start, end))
+                    positions.append((start, end))
             at = text.find(option, at + 1)
-    return found
+    return positions
 
 
 def find_program(text: str, at: int, names: tuple[str, ...]) -> str:
-    """Which of `names` is a word of the command in which the place stands, "" where none is."""
+    """Returns the one of `names` that is a word of the command around position `at`, or ""."""
     begin = max(max(0, at - SHORT), *(text.rfind(stop, max(0, at - SHORT), at) + 1 for stop in ";|&\n("))
     for name in names:
         here = text.find(name, begin, at)
@@ -149,7 +149,7 @@ def find_program(text: str, at: int, names: tuple[str, ...]) -> str:
 
 
 def find_end(text: str, start: int, stops: str) -> int:
-    """The place of the first of `stops` from `start` on, or the end."""
+    """Returns the position of the first of `stops` from `start` on, or the end of the text."""
     end = start
     while end < len(text) and text[end] not in stops:
         end += 1
@@ -157,10 +157,9 @@ def find_end(text: str, start: int, stops: str) -> int:
 
 
 def find_named_values(text: str) -> list[tuple[int, int]]:
-    """Where the values of secret-sounding names stand: after : or =, as the word after --password, or as a check
-    says them."""
+    """Finds the values of secret names: after : or =, as the word after --password, or in a check's phrase."""
     low = text.lower()
-    found = []
+    positions = []
     for name in SECRET_NAMES:
         at = low.find(name)
         while at >= 0:
@@ -171,16 +170,16 @@ def find_named_values(text: str) -> list[tuple[int, int]]:
                 if place and name == "cookie":
                     place = place[0], find_end(text, place[0], "\n\"'")
                 if place and not (name in COUNTED and text[place[0] : place[1]].isdigit()):
-                    found.append(place)
+                    positions.append(place)
                 quotes = find_quoted_values(text, end, name in COUNTED)
-                found += quotes
+                positions += quotes
                 end = max(end, place[1] if place else 0, quotes[-1][1] if quotes else 0)
             at = low.find(name, end)
-    return found
+    return positions
 
 
 def find_value(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The place of the value that belongs to the name at start:end, None where none does."""
+    """Returns (begin, end) of the value that belongs to the name at start:end, or None."""
     at = skip_letters(text, end)
     option = text[max(0, start - 2) : start] == "--" or text[max(0, start - 1) : start + 1] == "--"
     if text[end : end + 1] == ">":  # <password>...</password>
@@ -210,7 +209,7 @@ def find_value(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def is_ordinary(value: str, name: str) -> bool:
-    """Whether what stands behind the name of a secret is none: a type, a reference to where it is, a folder."""
+    """Tells whether the value after a secret name is no secret: a type, a reference, a folder."""
     word = value.rstrip("?;,.!").lower()
     if word in WORDS or value.startswith(LOOKED_UP) or (value[:1] in ("/", "~") and name.startswith("pwd")):
         return True
@@ -218,7 +217,7 @@ def is_ordinary(value: str, name: str) -> bool:
 
 
 def begins_line(text: str, start: int) -> bool:
-    """Whether the key of which the name is a part is the first thing on its line."""
+    """Tells whether the key that ends in this name is first on its line."""
     while start and (text[start - 1].isalnum() or text[start - 1] in "_-."):
         start -= 1
     while start and text[start - 1] in " \t":
@@ -227,7 +226,7 @@ def begins_line(text: str, start: int) -> bool:
 
 
 def find_block(text: str, at: int) -> tuple[int, int] | None:
-    """The place of the lines of a YAML block text, of which the sign stands at `at`."""
+    """Returns (begin, end) of a YAML block scalar whose indicator is at `at`, or None."""
     line = text.find("\n", at)
     if line < 0 or text[at:line].strip("|>+-0123456789 \t\r"):
         return None
@@ -242,7 +241,7 @@ def find_block(text: str, at: int) -> tuple[int, int] | None:
 
 
 def find_closing_quote(text: str, at: int, quote: str) -> int:
-    """The place of the quote that closes what begins at `at`, or the end."""
+    """Returns the position of the quote that closes the string at `at`, or the end of the text."""
     while True:
         end = text.find(quote, at)
         if end < 0:
@@ -253,12 +252,12 @@ def find_closing_quote(text: str, at: int, quote: str) -> int:
 
 
 def find_quoted_values(text: str, at: int, counted: bool) -> list[tuple[int, int]]:
-    """Where a check's phrase quotes values of the name that ends at `at`: all that is quoted on its line."""
+    """Finds the values that a check's phrase quotes after the name that ends at `at`, on the same line."""
     line = text.find("\n", at, at + NEAR)
     line = min(len(text), at + NEAR) if line < 0 else line
     if text.startswith(" of ", at):
-        told = [(place, phrase) for phrase in PHRASES if (place := text.find(phrase, at, line)) >= 0]
-        at, phrase = min(told, key=lambda pair: (pair[0], -len(pair[1])), default=(line, ""))
+        candidates = [(place, phrase) for phrase in PHRASES if (place := text.find(phrase, at, line)) >= 0]
+        at, phrase = min(candidates, key=lambda pair: (pair[0], -len(pair[1])), default=(line, ""))
     else:
         phrase = next((each for each in PHRASES if text.startswith(each, at)), "")
     at += len(phrase)
@@ -266,17 +265,17 @@ def find_quoted_values(text: str, at: int, counted: bool) -> list[tuple[int, int
         return []
     if text[at].isdigit():
         return [] if counted else [(at, find_end(text, at, ENDS))]
-    found = []
+    positions = []
     while (begin := text.find("\"", at, line)) >= 0:
         at = find_closing_quote(text, begin + 1, "\"")
         if at > begin + 1 and text[begin + 1 : at] != MASK:
-            found.append((begin + 1, at))
+            positions.append((begin + 1, at))
         at += 1
-    return found
+    return positions
 
 
 def strip_scheme(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The place without a leading `Bearer` or its like, None where nothing is left."""
+    """Returns (start, end) without a leading `Bearer` or similar; None if nothing remains."""
     for word in SCHEMES:
         if text.startswith(f"{word} ", start):
             start += len(word) + 1
@@ -290,8 +289,8 @@ def skip_letters(text: str, at: int, letters: str = " \t\"'\\") -> int:
 
 
 def find_tokens(text: str) -> list[tuple[int, int]]:
-    """Where words stand that are secrets by their own shape."""
-    found = []
+    """Finds words that are secrets by their shape."""
+    positions = []
     for start in (*TOKEN_STARTS, *COMMON_STARTS, *AWS):
         at = text.find(start)
         while at >= 0:
@@ -300,12 +299,13 @@ def find_tokens(text: str) -> list[tuple[int, int]]:
                 while end < len(text) and text[end] in TOKEN_LETTERS:
                     end += 1
                 if end - begin >= 16 and is_token(start, text[begin:end]):
-                    found.append((begin, end))
+                    positions.append((begin, end))
             at = text.find(start, max(at + 1, end))
-    return found
+    return positions
 
 
 def is_token(start: str, word: str) -> bool:
+    """Tells whether a word with a known start has the shape of a token."""
     if start in AWS:
         return word[:AWS_LENGTH].isalnum() and word[:AWS_LENGTH].isupper() and not word[AWS_LENGTH:][:1].isalnum()
     return start not in COMMON_STARTS or any(letter.isdigit() for letter in word)

@@ -1,4 +1,4 @@
-"""The facts that travel from payload to reply, all immutable. Never does anything with them."""
+"""The immutable values that pass from payload to reply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Absent:
-    """The value of a fact that the harness did not give. Not None: null is a value."""
+    """The value of a fact that the client did not give. Not None, since null is a value."""
 
     def __repr__(self) -> str:
         return "absent"
@@ -24,8 +24,8 @@ ABSENT: Final = Absent()
 
 
 class Withheld(dict):  # type: ignore[type-arg]
-    """A JSON object of which some values are masked: to ask for one of those raises Unverified. Its items can be
-    listed as they are, for people. `free` are names that may be asked for all the same."""
+    """A JSON object with masked values: reading a masked one raises Unverified. Listing the items shows the masks.
+    `free` names may be read regardless."""
 
     def __init__(self, plain: Mapping[str, Any], free: tuple[str, ...] = ()) -> None:
         super().__init__(plain)
@@ -38,11 +38,12 @@ class Withheld(dict):  # type: ignore[type-arg]
         return Withheld(value) if isinstance(value, dict) else self.refuse(name)
 
     def get(self, name: str, default: Any = None) -> Any:
+        """Returns the value or `default`. Raises Unverified for a masked one, which dict's own `get` would return."""
         return self[name] if name in self else default  # noqa: SIM401 - dict's own `get` asks nobody
 
     @staticmethod
     def holds_mask(value: Any) -> bool:
-        """Whether anything in a JSON value is masked."""
+        """Tells whether a JSON value contains a mask."""
         from truecall_py.core.fast_json import dumps
         from truecall_py.core.secret_patterns import MASK, WORD
 
@@ -51,6 +52,7 @@ class Withheld(dict):  # type: ignore[type-arg]
 
     @staticmethod
     def refuse(name: str) -> Any:
+        """Raises Unverified: the value was a secret and is not stored."""
         from truecall_py.core.errors import Unverified
 
         raise Unverified(f"{name} held a secret when the call was made, and that is not stored", "tool")
@@ -84,8 +86,8 @@ LANDED, REPORTED_FAILURE, FALSE_SUCCESS, NOT_LANDED = "landed", "honest failure"
 
 @record(frozen=True)
 class File:
-    """One file that a call names as changed. `path` is absolute unless the harness left the folder open;
-    `before` is the content the harness says was there (None: not said)."""
+    """One file that a call changes. `path` is absolute unless the client left the folder open. `before` is the
+    content that the client says it had (None: not given)."""
 
     path: str
     action: str  # add | update | delete | move
@@ -95,8 +97,8 @@ class File:
 
 @record(frozen=True)
 class ToolCall:
-    """One finished tool call, the same whatever the harness. The fields are the names of the contract
-    format; `duration` is in seconds."""
+    """One finished tool call, the same for every client. The fields are those of the contract format; `duration` is
+    in seconds."""
 
     harness: str
     event: str
@@ -125,9 +127,9 @@ class ToolCall:
 
 @record(frozen=True)
 class Stop:
-    """An agent that wants to stop, the same whatever the harness. `turn` is that of its calls (memory.turn_of);
-    `agent` names a sub-agent, "" the main one; `message` is its last one (None: not said); `active` says that it
-    goes on only because a hook held it; `running` are the background tasks that have not ended (None: not said)."""
+    """An agent that wants to stop, the same for every client. `turn` is that of its calls (events.name_turn); `agent`
+    names a sub-agent, "" the main one; `message` is its last one (None: not given); `active` says that it continues
+    only because a hook held it; `running` are the unfinished background tasks (None: not given)."""
 
     harness: str
     event: str
@@ -143,7 +145,7 @@ class Stop:
 
 @record(frozen=True)
 class CheckSpec:
-    """One check of a contract: its name and its parameters, templates not yet resolved."""
+    """One check of a contract: its name and its parameters, with templates unresolved."""
 
     name: str
     params: Any
@@ -151,9 +153,9 @@ class CheckSpec:
 
 @record(frozen=True)
 class Outcome:
-    """What one check found. `expected` and `found` are phrases for people; `seconds` is the time of the
-    last look; `blank` says of a refutation that there was nothing to compare, so that `not` proves nothing;
-    `effect` says of a verification whether the call can have brought it about (NEW, OLD, or nothing known)."""
+    """The result of one check. `expected` and `found` are phrases for people; `seconds` is the time of the last
+    probe; `blank` marks a refutation with nothing to compare, so that `not` proves nothing; `effect` says whether the
+    call can have caused a verified effect (NEW, OLD or UNTOLD)."""
 
     check: str
     state: str
@@ -170,7 +172,7 @@ class Outcome:
 
 @record(frozen=True)
 class Verdict:
-    """The judgement of one contract over one call (for `{{file.…}}` contracts: over one of its files)."""
+    """The verdict of one contract on one call (with `{{file.…}}`: on one of its files)."""
 
     contract: str
     state: str
@@ -194,7 +196,7 @@ class Verdict:
 
 @record(frozen=True)
 class Correction:
-    """What the agent is told. `replace` asks for the form that takes the place of the tool's output."""
+    """The text for the agent. `replace` asks for the form that replaces the tool's output."""
 
     text: str
     replace: bool
@@ -203,7 +205,7 @@ class Correction:
 
 @record(frozen=True)
 class Reply:
-    """What the hook process answers: `stdout`, one ASCII JSON object or nothing."""
+    """The hook's answer: `stdout` is one ASCII JSON object or nothing."""
 
     stdout: str = ""
 
@@ -222,8 +224,8 @@ class Problem:
 
 @record(frozen=True)
 class Finished:
-    """How a probe process ended. `exit_code` is None when it was killed at its time-out or never started;
-    `trouble` then says why."""
+    """How a probe process ended. `exit_code` is None if it was killed at its timeout or never started; `trouble` says
+    why."""
 
     exit_code: int | None
     stdout: str
@@ -234,7 +236,7 @@ class Finished:
 
 @record(frozen=True)
 class Fetched:
-    """An HTTP answer. `body` is bounded; `truncated` says that more came."""
+    """An HTTP response. `body` is bounded; `truncated` says that more came."""
 
     status: int
     headers: Mapping[str, str]

@@ -1,3 +1,3 @@
-"""The version of truecall, as the wheel, the trust store and `--version` say it."""
+"""The version of truecall, used by the wheel, the trust store and `--version`."""
 
 __version__ = "0.1.0"

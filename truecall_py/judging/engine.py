@@ -1,5 +1,5 @@
-"""Finds the contracts that apply to a call and judges them against the world. The one place where a verdict
-is decided; never speaks to anybody and never decides how a verdict is delivered."""
+"""Finds how contracts apply to a call and decides their verdicts. The only module that decides a verdict; how it is
+delivered is decided elsewhere."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class Moment:
-    """When and where a call is judged: `ends` is the monotonic time of the deadline, `received` the time since
-    the epoch at which we were told of the call, `session` the folder of the session (None: not known), `snapshot`
-    what was seen before the call (None: nothing)."""
+    """When and where a call is judged: `ends` is the monotonic time of the deadline, `received` when the hook got the
+    call (seconds since the epoch), `session` the project folder (None: not known), `snapshot` the facts taken before
+    the call (None: none)."""
 
     ends: float
     received: float
@@ -72,8 +72,8 @@ def match_condition(
     path: str, matcher: dict[str, Any], facts: Facts, before: bool = False, guard: bool = False,
     anywhere: bool = False,
 ) -> list[dict[str, str]] | None:  # fmt: skip
-    """The captures of one `when` (one empty capture where it has no `runs`), None where it does not hold. With
-    `before` the call is not made yet: what only its answer tells may hold, and so does nothing against it."""
+    """Returns the captures of one `when` (one empty capture without `runs`), or None if it does not hold. With
+    `before` the call is not made yet, so a condition on its answer counts as holding."""
     if before and path.partition(".")[0] in ANSWERED:
         return [{}]
     value = facts.get(path)
@@ -95,19 +95,20 @@ def match_condition(
 def match_runs(
     pattern: str, command: str, facts: Facts, before: bool, guard: bool = False, anywhere: bool = False
 ) -> list[dict[str, str]]:
-    """What a `runs` pattern captures of a command; nothing where it does not match."""
+    """Returns the captures of a `runs` pattern in a command; [] if it does not match."""
     program = pattern.partition(" ")[0]
     redirects = " > " in pattern or " >> " in pattern
     if (program.isalnum() and program not in command) or (redirects and ">" not in command):
         return []  # without loading the parser
     from truecall_py.shell.runs import runs
 
-    # The exit code may cost a look-up: it is asked for only if the command could match at all.
+    # The exit code may need a look-up, so it is read only if the command can match.
     found = runs(pattern, command, 0, guard, anywhere)
     return (found if before or not found else runs(pattern, command, get_exit_code(facts))) or []
 
 
 def get_exit_code(facts: Facts) -> int | None:
+    """Returns the exit code of the call; None if it is not known."""
     value = facts.get("exit_code")
     return value if isinstance(value, int) else None
 
@@ -115,15 +116,15 @@ def get_exit_code(facts: Facts) -> int | None:
 def find_applications(
     contract: Contract, call: ToolCall, world: World, before: bool = False, guard: bool = False
 ) -> list[Application] | str:
-    """Every way in which a contract that names this call applies to it, or why it does not; `before` the call,
-    every way in which it may. As a `guard` it is about every file of the call, since none is changed yet. Raises
-    Unverified where a condition cannot be told."""
+    """Returns every way in which a contract that names this call applies to it, or the reason why it does not.
+    `before` the call: every way in which it may apply. A `guard` is about every file of the call, since none has
+    changed yet. Raises Unverified if a condition cannot be evaluated."""
     files: Sequence[File | None] = (None,)
     if contract.plain.get("per_file"):
         files = call.files if guard else select_files(contract, call)
         if not files:
             return "the call names no file that this contract is about"
-    # A guard that looks at the call alone looks in no folder.
+    # A guard on the arguments alone needs no folder.
     anywhere = guard and all(stage_of(check) == STRUCTURE for check in contract.plain.get("pre", ()))
     applying: list[Application] = []
     why = ""
@@ -142,7 +143,8 @@ def find_applications(
 
 
 def find_guarded(contract: Contract, call: ToolCall, world: World) -> list[Application] | Outcome:
-    """Every way in which a contract guards a call that is not made yet; an Outcome where that cannot be told."""
+    """Returns every way in which a contract guards a call before it is made; an Outcome if a condition cannot be
+    evaluated."""
     try:
         applying = find_applications(contract, call, world, before=True, guard=True)
     except Unverified as why:
@@ -153,14 +155,14 @@ def find_guarded(contract: Contract, call: ToolCall, world: World) -> list[Appli
 
 
 def select_files(contract: Contract, call: ToolCall) -> list[File]:
-    """The files that at least one of the contract's checks is about."""
+    """Returns the files that at least one check of the contract is about."""
     if "receipt" in contract.plain:
         return list(call.files)
     return [file for file in call.files if any(is_about(item, file, contract) for item in contract.plain["post"])]
 
 
 def make_world(contract: Contract, call: ToolCall, moment: Moment) -> World:
-    """The world as this contract sees it, before anything is known of files and captures."""
+    """Returns the world as this contract sees it, before files and captures are known."""
     return World(
         call.start_cwd, contract.project, moment.ends, None, contract.seconds("timeout"),
         contract.plain.get("interpreter"), moment.session, moment.received, moment.snapshot,
@@ -168,12 +170,12 @@ def make_world(contract: Contract, call: ToolCall, moment: Moment) -> World:
 
 
 def judge_contract(contract: Contract, call: ToolCall, moment: Moment) -> list[Verdict]:
-    """One Verdict for every way in which a contract that names this call applies to it; none where it does
-    not apply, and none of a doubt where it says `doubts: silent` (a fault of truecall's own is always told)."""
+    """Returns one Verdict for each way in which a contract applies to the call; none if it does not apply. With
+    `doubts: silent` unverified verdicts are dropped, except for truecall's own errors."""
     world, receipt = make_world(contract, call, moment), "receipt" in contract.plain
     began = world.now()
     try:
-        # What a lost answer would have told cannot decide whether an operation was begun.
+        # A lost answer must not decide whether an operation was begun.
         applying = find_applications(contract, call, world, before=receipt)
     except Unverified as why:
         return [make_unjudged(contract, call, "to see whether the contract applies", why.why, why.cause)]
@@ -195,14 +197,14 @@ def judge_contract(contract: Contract, call: ToolCall, moment: Moment) -> list[V
 
 
 def make_unjudged(contract: Contract, call: ToolCall, expected: str, why: str, cause: str = "contract") -> Verdict:
-    """The Verdict of a contract that could not be judged at all."""
+    """Returns the unverified Verdict of a contract that could not be judged."""
     world = World()
     outcome = Outcome("contract", UNVERIFIED, expected, why, cause)
     return make_verdict(contract, call, world, None, (outcome,), world.now())
 
 
 def enter_application(world: World, application: Application) -> World:
-    """The world of one application: relative paths start where the captured command itself ran."""
+    """Returns the world of one application: relative paths start in the folder where the captured command ran."""
     folder = (application.match or {}).get("directory")
     if not folder:
         return world
@@ -215,8 +217,8 @@ def enter_application(world: World, application: Application) -> World:
 
 
 def classify_claim(state: str, said: str, outcomes: Sequence[Outcome] = ()) -> str:
-    """What the verdict makes of the tool's claim (the outcomes of the contract format). What was done twice is there:
-    to say that it was done is no lie."""
+    """Returns the outcome of the tool's claim (the outcomes of the contract format). An effect that is there twice is
+    DUPLICATE, not a false success."""
     if state == VERIFIED:
         return LANDED
     if state == UNVERIFIED:
@@ -235,11 +237,12 @@ def make_verdict(
     outcomes: tuple[Outcome, ...],
     began: float,
 ) -> Verdict:
+    """Builds the Verdict from the outcomes of one application. `began` is a time of `world.now()`."""
     plain = contract.plain
     if plain.get("vacuous") != "ok" and worst_state(outcomes) == VERIFIED and merge_effects(outcomes) == OLD:
         outcomes = mark_vacuous(outcomes, "tool" if is_untouched(contract, call, outcomes) else "vacuous")
     state = worst_state(outcomes)
-    # Delivery follows the cause: a doubt that is the tool's or the world's doing outweighs one that is ours.
+    # Delivery follows the cause: one of the tool or the world outweighs one of truecall.
     causes = [outcome.cause for outcome in outcomes if outcome.state == UNVERIFIED]
     cause = next((name for name in causes if name in ("tool", "world")), causes[0] if causes else "")
     subject = ""
@@ -259,8 +262,8 @@ def make_verdict(
 
 
 def identify_effect(contract: Contract, call: ToolCall, world: World, application: Application) -> tuple[Any, ...]:
-    """What tells one real effect from another: the contract's file, the folder in which relative paths start, and the
-    file or the captures. Nothing (an empty tuple) where the folder of a command is not known."""
+    """Returns what identifies an effect: contract file, project, base folder, and file or captures. () if the folder
+    of a command is not known."""
     if world.base is None and "shell" in call.kinds:
         return ()
     path = application.file.path if application.file else None

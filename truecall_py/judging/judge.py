@@ -1,5 +1,5 @@
-"""From one call and the contracts that are enforced to verdicts, correction and notices. The way is the same
-for the hook, `verify` and `judge()`; reads no standard input and writes nothing."""
+"""Judges one call against the enforced contracts: from contracts to verdicts, correction and notices. The hook,
+`verify` and `judge()` share it. Reads no standard input."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class Judgement:
-    """What came of one call. `applied` are the ids of the contracts that were judged; `correction` is what
-    the agent is told (None: nothing), `notices` what the person is."""
+    """The result of one call. `correction` is for the agent (None: nothing), `notices` are for the user."""
 
     call: ToolCall | None
     verdicts: tuple[Verdict, ...] = ()
@@ -29,11 +28,12 @@ class Judgement:
 
     @property
     def applied(self) -> tuple[str, ...]:
+        """The ids of the contracts that were judged, without duplicates."""
         return tuple(dict.fromkeys(verdict.contract for verdict in self.verdicts))
 
 
 def find_contracts(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
-    """The contracts of all sources that name this call."""
+    """Returns the contracts of all sources that name this call. Raises TrustError."""
     return [contract for source in sources for contract in source.find_contracts(call)]
 
 
@@ -41,10 +41,10 @@ def judge_contracts(
     contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None,
     snapshot: Snapshot | None = None, received: float | None = None,
 ) -> list[Verdict]:  # fmt: skip
-    """The verdicts of all contracts that apply and are not guards alone; every one is judged, whatever the others
-    say. `ends` is the
-    monotonic time of the deadline, `session` the folder of the session where it is known, `snapshot` what was
-    seen before the call, `received` when we were told of it, in seconds since the epoch (None: now)."""
+    """Returns the verdicts of all contracts that apply, without those that are guards only. Each is judged, whatever
+    the others say. `ends` is the monotonic time of the deadline, `session` the project folder (None: not known),
+    `snapshot` the facts taken before the call, `received` when the hook got the call, in seconds since the epoch
+    (None: now)."""
     import time
 
     from truecall_py.contracts.model import is_guard_only
@@ -68,7 +68,7 @@ def judge_contracts(
 
 
 def loses_folder(call: ToolCall) -> bool:
-    """Whether a command changes its folder, so that its client cannot say afterwards where it started."""
+    """Tells whether a command changes its folder, so that its client cannot say afterwards where it started."""
     return call.start_cwd is None and "shell" in call.kinds
 
 
@@ -76,9 +76,9 @@ def find_snapshot(
     contracts: Sequence[Contract], call: ToolCall, state: str, ends: float | None = None,
     transcript: str | None = None,
 ) -> Snapshot | None:  # fmt: skip
-    """What was seen before a call; looked up only where a contract asks, or where only that look knows in which
-    folder the command started. `transcript` is asked for the end of calls of whose end no hook was told, until the
-    monotonic time `ends`."""
+    """Returns the snapshot taken before a call, or None. It is read only if a contract needs it, or if only it knows
+    the folder in which the command started. `transcript` is searched until the monotonic time `ends` for the end of
+    parallel calls that the hook never saw end."""
     if not loses_folder(call) and not any(contract.plain.get("before") for contract in contracts):
         return None
     from truecall_py.world import snapshots
@@ -99,7 +99,7 @@ def find_snapshot(
 
 
 def restore_folder(call: ToolCall, snapshot: Snapshot | None) -> ToolCall:
-    """The call with the folder in which it started, where only the look before it knows that."""
+    """Returns the call with its start folder, if only the snapshot knows it."""
     if snapshot is None or call.start_cwd is not None or snapshot.cwd is None:
         return call
     from truecall_py.core.types import ToolCall as Call
@@ -110,8 +110,7 @@ def restore_folder(call: ToolCall, snapshot: Snapshot | None) -> ToolCall:
 def take_snapshot(
     contracts: Sequence[Contract], call: ToolCall, ends: float, session: str | None = None
 ) -> Snapshot | None:
-    """What the contracts that may apply to a call want to know of the world before it is made; None where that
-    is nothing."""
+    """Returns the snapshot that the contracts which may apply need before a call; None if they need nothing."""
     wanted = [contract for contract in contracts if loses_folder(call) or contract.plain.get("before")]
     if not wanted:
         return None
@@ -128,8 +127,8 @@ def take_snapshot(
 
 
 def may_apply(contract: Contract, call: ToolCall, moment: Moment, before: bool = False) -> bool:
-    """Whether a contract that names this call is about it, or (`before` its end is known) may come to be; where
-    nobody can tell, it is."""
+    """Tells whether a contract that names this call applies to it, or may (`before` its end is known). True if that
+    cannot be determined."""
     from truecall_py.core.errors import Unverified
     from truecall_py.judging.engine import find_applications, make_world
 
@@ -142,8 +141,8 @@ def may_apply(contract: Contract, call: ToolCall, moment: Moment, before: bool =
 def conclude(
     call: ToolCall, verdicts: Sequence[Verdict], notices: tuple[str, ...] = (), recorder: Recorder | None = None
 ) -> Judgement:
-    """The Judgement of the verdicts: what is told to whom. `memory` knows of earlier attempts, and is told of this
-    one."""
+    """Turns verdicts into a Judgement: chooses the order and form of each and builds the correction. `recorder` reads
+    earlier attempts and records this one."""
     if not verdicts:
         if recorder is not None:
             recorder.record_end((), {}, call.reported, {})
@@ -166,8 +165,8 @@ def conclude(
     if any(verdict.state == REFUTED for verdict in verdicts):  # then "it did land" would be half the truth
         delivered = [pair for pair in delivered if pair[1].order not in (SUCCEEDED_ANYWAY, ALREADY_DONE)]
     if recorder is not None:
-        told_as = {id(verdict): (delivery.order, delivery.form) for verdict, delivery in delivered}
-        forms = {at: told_as.get(id(verdict), ("", SILENT)) for at, verdict in enumerate(verdicts)}
+        delivered_as = {id(verdict): (delivery.order, delivery.form) for verdict, delivery in delivered}
+        forms = {at: delivered_as.get(id(verdict), ("", SILENT)) for at, verdict in enumerate(verdicts)}
         recorder.record_end(verdicts, trials, said, forms)
     if all(delivery.form == SILENT for _, delivery in delivered):
         return Judgement(call, tuple(verdicts), None, notices)

@@ -1,5 +1,5 @@
-"""Asks the checks of one contract, as often as it says: once, until they hold, as long as they hold, until looks
-agree. Decides no verdict; what could not be told never becomes a pass."""
+"""Runs the checks of one contract as often as its timing says: once, `within`, `stable_for`, `agree`. Decides no
+verdict."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ WRITING = frozenset(("write", "edit"))  # the kinds of calls that touch each fil
 
 
 def is_about(item: dict[str, Any], file: File, contract: Contract) -> bool:
-    """Whether a check is about a file of the call: that a file is gone is asked only of one that was deleted
-    or moved away, all else only of the others. A condition on file.action decides alone."""
+    """Tells whether a check is about a file of the call: a removal check about deleted and moved files, any other
+    check about the rest. A condition on file.action decides alone."""
     if "file.action" in contract.plain.get("when", {}):
         return True
     if item["check"] in COMBINATORS:
@@ -38,7 +38,8 @@ def is_about(item: dict[str, Any], file: File, contract: Contract) -> bool:
 
 
 def poll(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...]:
-    """The outcomes of the last look. `within` looks until it holds; `stable_for` until it no longer does."""
+    """Returns the outcomes of the last probe. `within` probes until the checks hold, `stable_for` as long as they
+    hold."""
     world = facts.world
     if call.background:
         why = "the command goes on in the background and is not finished"
@@ -72,8 +73,8 @@ def poll(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...
 def confirm_agreement(
     contract: Contract, call: ToolCall, facts: Facts, outcomes: tuple[Outcome, ...]
 ) -> tuple[Outcome, ...]:
-    """The outcomes, if as many looks in a row as `agree` says end alike. A reading of the world can be wrong, too:
-    looks that disagree are no verdict, neither way."""
+    """Returns the outcomes if as many probes in a row as `agree` says have the same result. One reading can be wrong;
+    probes that disagree are unverified."""
     world, state = facts.world, worst_state(outcomes)
     wanted = int(contract.plain.get("agree", 1))
     for number in range(2, wanted + 1):
@@ -92,8 +93,8 @@ def confirm_agreement(
 
 
 def may_change(outcomes: Sequence[Outcome]) -> bool:
-    """Whether another look could end otherwise: not where the contract itself is what is wrong, nor after the last
-    word of a source."""
+    """Tells whether another probe could end differently: not if the contract itself is at fault, nor after a receipt
+    refuted."""
     if any(outcome.receipt is not None and outcome.state == REFUTED for outcome in outcomes):
         return False
     own = any(outcome.cause in ("contract", "truecall") for outcome in outcomes)
@@ -101,10 +102,12 @@ def may_change(outcomes: Sequence[Outcome]) -> bool:
 
 
 def is_over(world: World) -> bool:
+    """Tells whether the deadline has passed."""
     return world.now() >= world.ends
 
 
 def run_checks(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcome, ...]:
+    """Runs the post-conditions that are about the file at hand, and asks for the receipt if the contract has one."""
     outcomes = tuple(
         evaluate_check(CheckSpec(item["check"], item["params"]), call, facts)
         for item in contract.plain["post"]
@@ -114,7 +117,7 @@ def run_checks(contract: Contract, call: ToolCall, facts: Facts) -> tuple[Outcom
 
 
 def ask_source(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
-    """What the source of the operation says."""
+    """Returns the Outcome of the contract's receipt, from the source of the operation."""
     try:
         from truecall_py.judging.receipt import judge_receipt
 
@@ -124,7 +127,7 @@ def ask_source(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
 
 
 def evaluate_check(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
-    """The Outcome of one check or combinator, whatever goes wrong in it."""
+    """Returns the Outcome of one check or combinator. Every exception becomes an unverified one."""
     world = facts.world
     began = world.now()
     try:
@@ -140,12 +143,13 @@ def evaluate_check(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
 
 
 def report_crash(name: str, error: Exception) -> Outcome:
-    """A check that raises is a fault of truecall's: no verdict, and never the agent's to mend."""
+    """Returns the unverified Outcome of a check that raised: a bug in truecall, not the agent's fault."""
     why = f"{name} ended with {type(error).__name__}: {str(error)[:200]}"
     return Outcome(name, UNVERIFIED, f"{name} to reach a verdict", why, "truecall")
 
 
 def run_check(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
+    """Runs one check with its parameters resolved. Raises Unverified."""
     try:
         check = load_check(spec.name)
     except (KeyError, ImportError) as error:
@@ -173,14 +177,14 @@ def run_check(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
 
 
 def depends_on_before(check: ModuleType, params: dict[str, Any], outcome: Outcome) -> bool:
-    """Whether a verification rests on what changed since before the call: then it may be another call's doing."""
+    """Tells whether a verification rests on a change since the call began, which another call may have caused."""
     needs = getattr(check, "needs_snapshot", None)
     return outcome.effect == NEW or bool(needs is not None and needs(params))
 
 
 def combine_outcomes(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
-    """all_of: the worst. any_of: the best, and its failures together. not: the opposite of a verdict. What
-    could not be told stays so."""
+    """Combines outcomes. all_of: the worst. any_of: the best, or all failures together. not: the opposite of a
+    verdict; unverified stays unverified."""
     inside = spec.params if isinstance(spec.params, list) else [spec.params]
     outcomes = [evaluate_check(CheckSpec(item["check"], item["params"]), call, facts) for item in inside]
     if not outcomes:
@@ -199,7 +203,7 @@ def combine_outcomes(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
     if ranked[0].state == VERIFIED:
         held = [outcome for outcome in outcomes if outcome.state == VERIFIED]
         return Outcome("any_of", VERIFIED, ranked[0].expected, ranked[0].found, effect=merge_effects(held))
-    # One that could not be told might have held: no verdict then.
+    # An unverified one might have held, so there is no verdict then.
     chosen = ranked[0]
     expected = " or ".join(outcome.expected for outcome in outcomes)
     evidence = "; ".join(outcome.found for outcome in outcomes)
@@ -208,14 +212,14 @@ def combine_outcomes(spec: CheckSpec, call: ToolCall, facts: Facts) -> Outcome:
 
 
 def merge_effects(outcomes: Sequence[Outcome]) -> str:
-    """What the outcomes say together of the effect: one that is new is enough."""
+    """Combines the effects of the outcomes: one NEW is enough."""
     effects = [outcome.effect for outcome in outcomes]
     return NEW if NEW in effects else OLD if OLD in effects else UNTOLD
 
 
 def is_untouched(contract: Contract, call: ToolCall, outcomes: Sequence[Outcome]) -> bool:
-    """Whether outcomes that all were so before the call say that a file which it was to write or to edit was not
-    touched. Any write leaves a mark, also one of the same bytes: so it is the tool that did nothing."""
+    """Tells whether a file that the call was to write or edit has not been touched. Every write changes the file's
+    metadata, even with the same bytes; so the tool did nothing."""
     if not call.kinds & WRITING or not any(
         outcome.effect == OLD and marks_file(outcome.check) for outcome in outcomes
     ):
@@ -225,12 +229,12 @@ def is_untouched(contract: Contract, call: ToolCall, outcomes: Sequence[Outcome]
 
 
 def marks_file(name: str) -> bool:
-    """Whether the effect of a check is the mark of its file, and not what stands in the file."""
+    """Tells whether a check's effect is the metadata of its file, rather than its content."""
     return name in NAMES and getattr(load_check(name), "MARKS_FILE", False)
 
 
 def mark_vacuous(outcomes: tuple[Outcome, ...], cause: str = "vacuous") -> tuple[Outcome, ...]:
-    """The outcomes of an effect that was there before the call: they hold, and prove nothing."""
+    """Turns verified outcomes whose effect was there before the call into unverified ones."""
     why = "it was so before the call already, and nothing has changed since: {}"
     return tuple(
         Outcome(outcome.check, UNVERIFIED, outcome.expected, why.format(outcome.found), cause, (), outcome.seconds)
@@ -240,8 +244,8 @@ def mark_vacuous(outcomes: tuple[Outcome, ...], cause: str = "vacuous") -> tuple
 
 
 def worst_state(outcomes: Sequence[Outcome]) -> str:
-    """The state that counts. No outcome at all is no evidence, and where the source of an operation does not say
-    whether it is done, nothing else says that it is not."""
+    """Returns the deciding state. No outcome is no evidence; and an unverified receipt decides, since only the source
+    knows whether the operation is done."""
     if any(outcome.receipt is not None and outcome.state == UNVERIFIED for outcome in outcomes):
         return UNVERIFIED
     return max((outcome.state for outcome in outcomes), key=RANK.__getitem__, default=UNVERIFIED)

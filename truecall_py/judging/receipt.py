@@ -1,11 +1,10 @@
-"""What an authoritative source says of an operation: which of its receipts are about it, in which state it is, and
-which of two receipts is the newer one. Only the source counts: what the tool said of itself is not looked at here,
-and what cannot be told is never done, never failed, and never an order to do it again.
+"""Judges an operation by its authoritative source: which receipts are about it, its state, and which of two receipts
+is newer. Only the source counts, not the tool's own words. An unknown state is never done, never failed, and never
+leads to an order to repeat.
 
-A receipt as it travels (in Outcome.receipt, and in the ledger) is a map: `match` (what must stand in it, resolved;
-None: that could not be), `state` (verified, pending, refuted, duplicate, or "" where there is none that can be read),
-`as_of` (a number, or a time as text; None), `effect` (what its `id` says, ""), `which` (a digest of all of it),
-`owner`.
+A receipt (in Outcome.receipt and in the ledger) is a map: `match` (required fields, resolved; None if that failed),
+`state` (verified, pending, refuted, duplicate, or "" if unreadable), `as_of` (a number or a time as text; None),
+`effect` (the value of its `id`, or ""), `which` (a digest of the whole receipt), `owner`.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ if TYPE_CHECKING:
 
 CHECK = "receipt"  # the name of its outcome
 MAX_RECEIPTS = 10_000  # receipts in one piece of evidence
-# Seconds by which the clock of a source may be ahead of this machine's. A time beyond that is that of no event, and
-# believed once it would be the newest for ever.
+# Seconds by which the clock of a source may be ahead of this machine's. A receipt further in the future is refused:
+# once believed, it would stay the newest for ever.
 CLOCK_SKEW = 24 * 3600.0
 FINAL = (VERIFIED, REFUTED, DUPLICATE)
-# Trouble of the look itself leaves the operation as unknown as a source that does not answer.
+# Any other cause counts as a source that does not answer.
 OWN_CAUSES = ("contract", "truecall")
 
 
 def judge_receipt(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
-    """What the source says of the operation that a call is. Raises nothing but what is a bug."""
+    """Returns the Outcome of the operation that a call stands for. Only a bug raises."""
     spec = contract.plain["receipt"]
     receipt: Receipt = {"match": None, "state": "", "as_of": None, "effect": "", "which": ""}
     receipt["owner"] = spec.get("owner", "")
@@ -63,8 +62,8 @@ def judge_receipt(contract: Contract, call: ToolCall, facts: Facts) -> Outcome:
 
 
 def resolve_match(match: dict[str, Any], facts: Facts) -> dict[str, Any]:
-    """What must stand in the receipt, by path. Raises Unverified for what names no operation: nothing, a list, a
-    map, an empty text."""
+    """Returns the fields that the receipt must have, by path. Raises Unverified for a value that identifies no
+    operation: null, empty text, a list or a map."""
     resolved: dict[str, Any] = resolve(match, facts, "value")
     for path, value in resolved.items():
         if value is None or value == "" or isinstance(value, (list, dict)):
@@ -74,6 +73,7 @@ def resolve_match(match: dict[str, Any], facts: Facts) -> dict[str, Any]:
 
 
 def describe_expected(spec: dict[str, Any], match: dict[str, Any]) -> str:
+    """Describes the receipt that would verify the operation."""
     done = [word for word, meaning in spec["states"].items() if meaning == VERIFIED]
     about = ", ".join(f"{path} {quote_value(value, 60)}" for path, value in match.items())
     states = " or ".join(map(quote_value, done))
@@ -81,7 +81,8 @@ def describe_expected(spec: dict[str, Any], match: dict[str, Any]) -> str:
 
 
 def choose_receipt(spec: dict[str, Any], match: dict[str, Any], evidence: Any, now: float) -> Receipt:
-    """What the evidence says `now`: `state`, `as_of`, `effect`, `which`, `found`. Raises Unverified."""
+    """Returns the deciding receipt in the evidence: `state`, `as_of`, `effect`, `which`, `found`. `now` is in seconds
+    since the epoch. Raises Unverified."""
     listed = list_receipts(spec, evidence)
     mine = [receipt for receipt in listed if is_about(receipt, match)]
     if not mine:
@@ -89,7 +90,7 @@ def choose_receipt(spec: dict[str, Any], match: dict[str, Any], evidence: Any, n
     read = [read_receipt(spec, receipt, now) for receipt in mine]
     newest: dict[str, Receipt] = {}
     for number, receipt in enumerate(read):
-        name = receipt["effect"] or str(number)  # without an id, two that are alike are two
+        name = receipt["effect"] or str(number)  # without an id, equal receipts count as two
         newest[name] = choose_later(newest[name], receipt) if name in newest else receipt
     done = [receipt for receipt in newest.values() if receipt["state"] == VERIFIED]
     if len(done) > 1:
@@ -101,12 +102,12 @@ def choose_receipt(spec: dict[str, Any], match: dict[str, Any], evidence: Any, n
     for receipt in read[1:]:
         chosen = choose_later(chosen, receipt)
     if not chosen["state"]:
-        raise Unverified(f"{chosen['found']}, of which the contract does not say what it means", "world")
+        raise Unverified(f"{chosen['found']}, a state that the contract does not list", "world")
     return chosen
 
 
 def list_receipts(spec: dict[str, Any], evidence: Any) -> list[Any]:
-    """The receipts in the evidence; none where the source says that there is nothing. Raises Unverified."""
+    """Returns the receipts in the evidence; [] if the source has nothing. Raises Unverified."""
     if evidence is ABSENT:
         return []
     path = spec.get("items")
@@ -120,12 +121,12 @@ def list_receipts(spec: dict[str, Any], evidence: Any) -> list[Any]:
 
 
 def is_about(receipt: Any, match: dict[str, Any]) -> bool:
-    """Whether a receipt is about this operation: every field is there and the same, type and all."""
+    """Tells whether a receipt is about this operation: each field is present and equal, including its type."""
     return isinstance(receipt, dict) and all(is_same(value_at(receipt, path), value) for path, value in match.items())
 
 
 def describe_absence(listed: Sequence[Any], match: dict[str, Any]) -> str:
-    """What there is instead of a receipt of the operation."""
+    """Describes what the source has instead of a receipt of the operation."""
     if not listed:
         return "the source has no receipt of it"
     first = listed[0]
@@ -139,8 +140,8 @@ def describe_absence(listed: Sequence[Any], match: dict[str, Any]) -> str:
 
 
 def read_receipt(spec: dict[str, Any], receipt: dict[str, Any], now: float) -> Receipt:
-    """One receipt of the operation, read; `now` is in seconds since the epoch. Raises Unverified for a time or a name
-    that cannot be read."""
+    """Reads one receipt of the operation. `now` is in seconds since the epoch. Raises Unverified for an unreadable
+    time or id."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.hashing import sha256
 
@@ -165,8 +166,8 @@ def read_receipt(spec: dict[str, Any], receipt: dict[str, Any], now: float) -> R
 
 
 def choose_later(old: Receipt, new: Receipt) -> Receipt:
-    """Which of two receipts is to be believed: the newer one; where nothing says which that is, what is final before
-    what is pending. Raises Unverified where they contradict each other, or their times cannot be compared."""
+    """Returns the receipt to believe: the newer one, and without times a final one before a pending one. Raises
+    Unverified if they contradict each other or their times cannot be compared."""
     order = compare_times(old["as_of"], new["as_of"])
     older, newer = (old, new) if order <= 0 else (new, old)
     ids = older["effect"], newer["effect"]
@@ -187,8 +188,8 @@ def choose_later(old: Receipt, new: Receipt) -> Receipt:
 
 
 def compare_times(old: Any, new: Any) -> int:
-    """-1 where `old` is older than `new`, 1 where it is newer, 0 where they are of the same time or nothing says it.
-    Raises Unverified."""
+    """Returns -1 if `old` is older than `new`, 1 if it is newer, 0 if both are of the same time or have none. Raises
+    Unverified."""
     if old is None and new is None:
         return 0
     if old is None or new is None:
@@ -200,8 +201,8 @@ def compare_times(old: Any, new: Any) -> int:
 
 
 def check_time(as_of: Any, now: float) -> None:
-    """Raises Unverified for an as_of that is none, or a time that is still to come. Of a number nobody knows what it
-    counts."""
+    """Raises Unverified for an invalid as_of or a time in the future. A number has no known unit, so it is not
+    compared with the clock."""
     kind, when = parse_moment(as_of)
     if kind == "time" and when.timestamp() > now + CLOCK_SKEW:
         why = f"which is more than {CLOCK_SKEW / 3600:.0f} hours ahead of this machine's clock"
@@ -209,8 +210,8 @@ def check_time(as_of: Any, now: float) -> None:
 
 
 def parse_moment(value: Any) -> tuple[str, Any]:
-    """(kind, what can be compared) of an as_of: a finite number, or an ISO 8601 time with its zone. Raises
-    Unverified for any other."""
+    """Returns (kind, comparable value) of an as_of: a finite number, or an ISO 8601 time with its zone. Raises
+    Unverified for anything else."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value - value == 0:
         return "number", value
     if isinstance(value, str) and 19 <= len(value) <= 40:
@@ -219,7 +220,7 @@ def parse_moment(value: Any) -> tuple[str, Any]:
         text = f"{value[:-1]}+00:00" if value[-1] in "Zz" else value
         head, dot, rest = text.partition(".")
         digits = len(rest) - len(rest.lstrip("0123456789"))
-        if dot:  # Python before 3.11 wants six of them
+        if dot:  # Python before 3.11 needs six digits
             text = f"{head}.{rest[:digits][:6]:0<6}{rest[digits:]}"
         try:
             parsed = datetime.fromisoformat(text)

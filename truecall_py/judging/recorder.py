@@ -1,5 +1,5 @@
-"""Writes down what the hook was told and what came of it, and hands out what was learnt before. Decides nothing; a
-ledger that cannot be used is told to the person once a session, and never changes a verdict into a pass."""
+"""Records what the hook was told and what came of it, and reads earlier attempts. Decides nothing. An unusable ledger
+is reported to the user once a session, and never turns a verdict into a pass."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ EDITING = frozenset(("write", "edit", "delete"))
 
 
 class Recorder:
-    """The ledger during one hook event. `policy` is that of the nearest contract file that has one; `private` says
-    that nothing of the call's content is kept, `named` that the call has its name in the ledger already. Raises
+    """The ledger during one hook event. `policy` is that of the nearest contract file that has one. `private` keeps
+    the call's content out of the ledger. `named` says that the call already has its name in the ledger. Raises
     LedgerError."""
 
     def __init__(
@@ -50,9 +50,9 @@ class Recorder:
         self.state, self.call, self.private = state, call, private
         self.at = time.time()
         self.policy = policy
-        # What contracts at the stop ask for: whether this call is one, by contract (claims.supports_claim).
+        # By stop contract: whether this call is one that it asks for (claims.match_calls).
         self.stops: dict[str, bool | str | None] = {}
-        self.observed: list[dict[str, Any]] = []  # what guards would have refused that only observe
+        self.observed: list[dict[str, Any]] = []  # refusals of guards that only observe
         self.met: list[list[str]] = []  # the guards that let the call through, by file and id
         self.ledger = Ledger(state)
         self.history = SessionHistory(self.ledger, call.session, policy)
@@ -65,7 +65,7 @@ class Recorder:
 
     @property
     def ends(self) -> bool:
-        """Whether a gone budget ends the agent's loop: the policy says so, and the client can."""
+        """Whether a used-up budget ends the agent's loop: the policy says so, and the client can."""
         if self.policy.get("on_exhausted") != "stop":
             return False
         from truecall_py.clients import load_hook
@@ -73,16 +73,17 @@ class Recorder:
         return getattr(load_hook(self.call.harness), "ENDS_LOOP", False)
 
     def take_complaint(self) -> tuple[str, ...]:
-        """What to tell the person of a ledger that took nothing, once a session."""
+        """Returns the notice that the ledger could not be written, once a session."""
         return () if self.trouble is None else describe_trouble(self.state, self.call, self.trouble)
 
     @property
     def identity(self) -> str:
-        """The call's identity, worked out once."""
+        """The call's identity, computed once."""
         self.named = self.named or self.history.identity(self.call)
         return self.named
 
     def make_event(self, kind: str, state: str = "", data: dict[str, Any] | None = None, call_id: str = "") -> Event:
+        """Returns an event about this call. Without a call id from the client, each event gets a name of its own."""
         call = self.call
         # A harness that names no call: then each event stands for itself.
         name = call_id or call.call_id or f"{self.at:.6f}-{os.getpid()}"
@@ -90,11 +91,12 @@ class Recorder:
                      self.identity, state, data or {})  # fmt: skip
 
     def keep_args(self) -> dict[str, str]:
+        """Returns the arguments as they are stored: masked, or {} for a private call."""
         return {} if self.private else mask_args(self.call.args)
 
     def record_request(self, contracts: Sequence[Contract], untold: bool = False) -> Cooldown | None:
-        """Notes that a call is about to be made; where its route rests, that it was refused, and the Rest. `untold`:
-        maybe nobody will be told how it ended, so that it is kept to be judged at the stop."""
+        """Records that a call is about to be made. If its route is paused, records the refusal instead and returns
+        the Cooldown. With `untold` the hook may never learn how the call ended, so it is kept for the stop gate."""
         marked, cooldown = os.path.exists(os.path.join(self.state, COOLDOWNS)), None
         try:
             cooldown = self.find_cooldown(contracts) if marked else None
@@ -117,6 +119,7 @@ class Recorder:
         return cooldown
 
     def make_request(self, contracts: Sequence[Contract], untold: bool) -> Event:
+        """Returns the event of a call that is about to be made."""
         data: dict[str, Any] = {"args": self.keep_args(), "cwd": self.call.cwd}
         if contracts:
             data["contracts"] = [contract.id for contract in contracts]
@@ -128,6 +131,7 @@ class Recorder:
         return self.make_event(REQUESTED, "", data)
 
     def make_refusal(self, rest: Cooldown) -> Event:
+        """Returns the event of a call that is refused because its route is paused."""
         data = {"args": self.keep_args(), "why": "quarantine", "route": rest.route, "ticks": rest.ticks,
                 "alternatives": list(rest.alternatives), "contract": rest.contract, "found": rest.found}  # fmt: skip
         data |= {"over": True} if rest.over else {}
@@ -135,28 +139,28 @@ class Recorder:
         return self.make_event(REFUSED, REFUTED, data)
 
     def mark_end(self, over: bool) -> dict[str, Any]:
-        """What a refusal keeps that ends the agent's loop: with its batch of calls (signals.batch), since Claude Code
-        makes a call whose own hook ends the loop."""
+        """Returns the data of a refusal that ends the agent's loop, or {}. The loop ends with the batch
+        (client_events.record_batch): Claude Code makes a call whose own hook ends the loop."""
         if over:
             mark_cooldowns(self.state)  # so that the batch is told of
         return {"ends": True} if over else {}
 
     def make_row(self, verdict: Verdict, kind: str) -> dict[str, Any]:
-        """A verdict as it is kept: of private calls without what was found."""
+        """Returns a verdict as it is stored; for a private call without its evidence."""
         row = encode_verdict(verdict, kind, self.history.key, self.identity)
         private = ("found", "expected", "subject")
         return {name: value for name, value in row.items() if not self.private or name not in private}
 
     def note_guards(self, verdicts: Sequence[Verdict], met: Sequence[Verdict]) -> None:
-        """Keeps, beside the request, what guards found that only observe, and which guards it met."""
+        """Keeps the refusals of observing guards and the guards that passed, for the event of the request."""
         self.observed = [self.make_row(verdict, verdict.kind) for verdict in verdicts]
         self.met = sorted(
             [list(guard) for guard in {(shorten_path(verdict.file), verdict.contract) for verdict in met}]
         )
 
     def record_refusal(self, verdicts: Sequence[Verdict], trials: dict[int, Trial], orders: dict[int, str]) -> None:
-        """Notes that guards kept a call from being made; `trials` and `orders` by the id() of the verdict. A ledger
-        that takes nothing is `trouble`: the call is refused all the same."""
+        """Records that guards refused a call. `trials` and `orders` are by the id() of the verdict. A ledger error is
+        kept in `trouble`; the call is refused regardless."""
         from truecall_py.policy.orders import HAND_OVER
 
         rows = [{**self.make_row(verdict, verdict.kind), "order": orders[id(verdict)]} for verdict in verdicts]
@@ -175,7 +179,8 @@ class Recorder:
             self.trouble = error
 
     def find_cooldown(self, contracts: Sequence[Contract]) -> Cooldown | None:
-        """The Rest of the call's own tool, or of a shell contract that this command is about."""
+        """Returns the Cooldown of the call's tool, or of a shell contract that applies to this command; None if there
+        is none."""
         cooldowns = self.history.find_cooldowns()
         if not cooldowns:
             return None
@@ -186,7 +191,7 @@ class Recorder:
         moment = Moment(time.monotonic() + 2.0, self.at)
         for contract in contracts if "shell" in self.call.kinds else ():
             rest = cooldowns.get(name_contract_route(shorten_path(contract.file), contract.id))
-            # Only what a command says tells before it whether the contract is about it.
+            # Before the call only a condition on the command can tell whether the contract applies.
             if rest is not None and "args.command" in contract.plain.get("when", {}):
                 world = make_world(contract, self.call, moment)
                 if not isinstance(find_applications(contract, self.call, world, before=True), str):
@@ -194,7 +199,8 @@ class Recorder:
         return None
 
     def read_trials(self, verdicts: Sequence[Verdict], said: str, text: str) -> dict[int, Trial]:
-        """Where each refuted verdict stands, by its place in `verdicts`; none where the ledger cannot say it."""
+        """Returns the attempts so far of each refuted verdict, by its index in `verdicts`; {} if the ledger cannot be
+        read."""
         trials: dict[int, Trial] = {}
         try:
             for number, verdict in enumerate(verdicts):
@@ -213,8 +219,8 @@ class Recorder:
     def record_end(
         self, verdicts: Sequence[Verdict], trials: dict[int, Trial], said: str, told: dict[int, tuple[str, str]]
     ) -> None:
-        """Notes how a call ended and what was made of it; `told` is (order, form) of each verdict. A ledger that
-        takes nothing is `trouble`: what was judged stays judged."""
+        """Records how a call ended and its verdicts. `told` is the (order, form) of each verdict by its index. A
+        ledger error is kept in `trouble`; the verdicts stand."""
         rows, route = [], find_route(self.call)
         for number, verdict in enumerate(verdicts):
             trial = trials.get(number)
@@ -252,8 +258,8 @@ class Recorder:
             mark_cooldowns(self.state)
 
     def update_open(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Keeps a call on which the last word is not said, where a stop will ask for it; and forgets one that was
-        kept until it ended, and those that this one put right. Raises LedgerError."""
+        """Keeps an unresolved call that the stop gate will judge again. Forgets a call that was kept until it ended,
+        and those that this one fixed. Raises LedgerError."""
         name = self.call.call_id
         doubtful = [row for row in rows if row["state"] != VERIFIED]
         if doubtful and not self.private and self.needs_rejudging(doubtful):
@@ -276,36 +282,39 @@ class Recorder:
             forget_call(self.state, self.call.session, name)
 
     def needs_rejudging(self, rows: Sequence[dict[str, Any]]) -> bool:
+        """Tells whether any of the verdicts leaves its call unresolved."""
         from truecall_py.ledger.open_calls import find_open_state
 
         return any(find_open_state(row) for row in rows)
 
 
 def without_paused(rest: Cooldown, resting: dict[str, Cooldown]) -> Cooldown:
-    """A Rest with those of the other ways that do not rest themselves."""
+    """Returns a Cooldown without the alternatives that are paused themselves."""
     routes = tuple(route for route in rest.alternatives if route not in resting)
     return Cooldown(rest.route, rest.ticks, rest.contract, rest.found, routes)
 
 
 def get_background_id(call: ToolCall) -> str:
+    """Returns the client's id of a background task or agent, or ""."""
     answer = call.response
     name = (answer.get("backgroundTaskId") or answer.get("agentId") or "") if isinstance(answer, dict) else ""
     return shorten_phrase(str(name)) if name is not ABSENT else ""
 
 
 def mark_cooldowns(state: str) -> None:
-    """Says to the launcher that batches of calls count from now on."""
+    """Tells the launcher to count batches from now on."""
     try:
         os.close(os.open(os.path.join(state, COOLDOWNS), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
         os.utime(os.path.join(state, COOLDOWNS))
     except OSError:
-        pass  # then a rest takes until the session ends, which is the careful side
+        pass  # then the cooldown lasts until the session ends
 
 
 def open_recorder(
     sources: Sequence[Source], contracts: Sequence[Contract], call: ToolCall, state: str
 ) -> tuple[Recorder | None, tuple[str, ...]]:
-    """The ledger for this call, and what to tell the person: None where the ledger cannot be used."""
+    """Returns (the recorder for this call, notices for the user). The recorder is None if the ledger cannot be
+    used."""
     private = any(contract.plain.get("store") == "none" for contract in contracts)
     policy = next((source.policy for source in sources if source.policy), {})
     try:
@@ -317,7 +326,7 @@ def open_recorder(
 
 
 def describe_trouble(state: str, call: ToolCall, error: LedgerError) -> tuple[str, ...]:
-    """The notice of a ledger that cannot be used, once a session."""
+    """Returns the notice of an unusable ledger, once a session."""
     from truecall_py.ledger.notices_shown import mark_shown
     from truecall_py.messages.failures import render_ledger_notice, render_lost_ledger_notice
 

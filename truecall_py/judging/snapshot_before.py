@@ -1,5 +1,5 @@
-"""The look before a call: which facts its contracts name, and what they are now. Never judges, never speaks,
-and never keeps a call from being made."""
+"""Takes the snapshot before a call: the facts that its contracts need, as they are now. Never judges and never
+refuses."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from truecall_py.core.types import ToolCall
     from truecall_py.judging.engine import Moment
 
-TIME_LIMIT = 5.0  # seconds for all looks before one call
+TIME_LIMIT = 5.0  # seconds for the whole snapshot
 
 
 def read_facts(contracts: Sequence[Contract], call: ToolCall, moment: Moment) -> dict[str, Any] | None:
-    """Every fact that the contracts name, as it is now; what cannot be seen is left out. None where none of them
-    can apply to this call."""
+    """Returns every fact that the contracts need, without those that cannot be read. None if no contract can apply to
+    this call."""
     facts: dict[str, Any] = {}
     any_applies = False
     for contract in contracts:
@@ -34,7 +34,7 @@ def read_facts(contracts: Sequence[Contract], call: ToolCall, moment: Moment) ->
         try:
             applying = find_applications(contract, call, world, before=True)
         except Unverified:
-            continue  # the call has not the argument that the condition needs; told after it
+            continue  # the call lacks an argument of the condition; reported after the call
         for application in applying if not isinstance(applying, str) else ():
             any_applies = True
             here = enter_application(world, application)
@@ -46,7 +46,7 @@ def read_facts(contracts: Sequence[Contract], call: ToolCall, moment: Moment) ->
 
 
 def read_check_facts(item: dict[str, Any], call: ToolCall, scope: Facts) -> Iterator[tuple[str, Any]]:
-    """(key, fact) of one check, or of every check in a combinator."""
+    """Yields (key, fact) of one check, or of every check in a combinator."""
     name, params = item["check"], item["params"]
     if name in COMBINATORS:
         for other in params if isinstance(params, list) else [params]:

@@ -131,7 +131,7 @@ class Ledger:
         except self.sqlite.Error as error:
             raise self.make_error(error) from None
         except OSError as error:
-            do = "see that its folder is yours to write in"
+            do = "make its folder writable for you"
             raise LedgerError(f"the ledger cannot be opened: {error.strerror}", self.path, do) from None
 
     def ensure_file(self, create: bool) -> None:
@@ -200,7 +200,7 @@ class Ledger:
         if "locked" in text or "busy" in text:
             return LedgerError("the ledger is locked by another process", self.path, "try again")
         if "full" in text:
-            return LedgerError("the ledger cannot grow: the disk is full", self.path, "make room")
+            return LedgerError("the ledger cannot grow: the disk is full", self.path, "free disk space")
         if "malformed" in text or "not a database" in text or "no such" in text or "already exists" in text:
             do = f"move {self.path}, and what begins with that name, away; a new one is made"
             return LedgerError(f"the ledger is damaged: {text[:200]}", self.path, do)

@@ -1,1 +1,1 @@
-"""Turns a verdict and the attempts into an order and the form of its delivery. Pure data."""
+"""Turns a verdict and the attempts so far into an order and its form. Pure data."""

@@ -1,5 +1,5 @@
-"""Which order a verdict calls for, and in which form it reaches the agent. Never words it and never changes
-a verdict. The table is the one in docs/reference/corrections.md; what was tried before comes from the memory."""
+"""Chooses the order for a verdict and the form in which it reaches the agent. The table is in
+docs/reference/corrections.md; the attempts come from the ledger. Writes no text."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ if TYPE_CHECKING:
     from truecall_py.core.types import ToolCall, Verdict
     from truecall_py.ledger.events import Trial
 
-# The orders, each worded in `wording`.
+# The orders; messages words them.
 AGAIN, CHECK_THEN_AGAIN, SAME_KEY, NEVER_AGAIN = "again", "look then again", "same key", "never again"
 BY_REMEDY, OTHER_WAY, CHECK_FIRST, NOT_YOURS, NOT_FINISHED, SUCCEEDED_ANYWAY, NOTHING_NEW = (
     "by remedy", "other way", "check first", "not yours", "not finished", "landed anyway", "nothing new",
 )  # fmt: skip
-# Those that need the memory.
+# Orders that need the attempts so far.
 OTHER_ROUTE, WAIT_AGAIN, FIX_AGAIN, FIX_FORM, PICK, REPLAN, HAND_OVER = (
     "other route", "wait and again", "fix and again", "mend the form", "pick a candidate", "plan anew", "hand over",
 )  # fmt: skip
-# Those about an operation that its source settles.
+# Orders about an operation with a receipt.
 LOOK_UP, ACCEPTED, ALREADY_DONE, UNDO_ONE = "look up", "accepted", "done already", "undo one"
-# Those that only guards give.
+# Orders of guards only.
 REQUIRED, GUARDED = "bring it about first", "meet the guard"
 SILENT, APPEND, REPLACE, OBSERVE = "silent", "append", "replace", "observe"
 
-REPEATABLE = frozenset(("write", "read"))  # an edit that did land would not find its text again, or add it twice
+REPEATABLE = frozenset(("write", "read"))  # not edit: repeated, it fails or adds its text twice
 FILES = frozenset(("write", "edit", "delete", "read"))
 OF_THE_WORLD = ("tool", "world")
 
 
 @record(frozen=True)
 class Delivery:
-    """How one verdict is told: the order, and silent | append | replace | observe."""
+    """How one verdict is delivered: the order, and silent | append | replace | observe."""
 
     order: str
     form: str
@@ -44,8 +44,8 @@ QUIET = Delivery("", SILENT)
 
 
 def choose_repeat_order(verdict: Verdict, call: ToolCall) -> str:
-    """What to do about the call. A remedy without a word on repeating stands for itself: what the contract
-    found wrong (a file that does not parse) the same call would often bring back."""
+    """Returns the order about repeating the call. A remedy without `repeat` is given alone: the same call would often
+    bring back the same fault, such as a file that does not parse."""
     if verdict.remedy and not verdict.repeat:
         return BY_REMEDY
     said = verdict.repeat or ("safe" if call.kinds <= REPEATABLE else "")
@@ -53,8 +53,8 @@ def choose_repeat_order(verdict: Verdict, call: ToolCall) -> str:
 
 
 def deliver(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None = None) -> Delivery:
-    """The Delivery of one verdict; `said` is what the tool reported (facts.reported), `trial` where the call stands
-    (None: nobody remembers)."""
+    """Returns the Delivery of one verdict. `said` is what the tool reported (facts.find_reported), `trial` the
+    attempts so far (None: not known)."""
     delivery = choose_delivery(verdict, call, said, trial)
     if verdict.mode == OBSERVE and delivery.form != SILENT:
         return Delivery(delivery.order, OBSERVE)
@@ -62,12 +62,13 @@ def deliver(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None = N
 
 
 def list_free_routes(verdict: Verdict, trial: Trial | None) -> tuple[str, ...]:
-    """The other ways to the effect that do not rest."""
+    """Returns the alternatives that are not paused."""
     return tuple(option for option in verdict.alternatives if trial is None or option not in trial.resting)
 
 
 def choose_by_attempt(verdict: Verdict, trial: Trial | None) -> str:
-    """The order that the class of a failure and the attempts so far call for; "" where it is as on the first."""
+    """Returns the order that the class of failure and the attempts so far call for; "" for the order of a first
+    attempt."""
     budget = trial.budget if trial else None
     if budget is None:
         return ""
@@ -76,7 +77,7 @@ def choose_by_attempt(verdict: Verdict, trial: Trial | None) -> str:
     if budget.gone:
         if budget.kind == MISSING and budget.attempt == 1:
             return PICK if any(outcome.candidates for outcome in verdict.outcomes) else REPLAN
-        # One more than the budget: another route is the last thing to try, and it has a budget of its own.
+        # One attempt over the budget: another route, which has a budget of its own, is tried last.
         return OTHER_ROUTE if list_free_routes(verdict, trial) and budget.attempt == budget.retries + 1 else HAND_OVER
     if verdict.repeat == "never":
         return ""
@@ -90,6 +91,7 @@ def choose_by_attempt(verdict: Verdict, trial: Trial | None) -> str:
 
 
 def choose_delivery(verdict: Verdict, call: ToolCall, said: str, trial: Trial | None) -> Delivery:
+    """Does the same as `deliver`, as if the contract enforced."""
     receipt = next((outcome.receipt for outcome in verdict.outcomes if outcome.receipt is not None), None)
     lost = said == FAILURE or call.event == BROKEN_OFF
     by_receipt = None if receipt is None else choose_by_receipt(verdict, receipt["state"], lost)
@@ -109,22 +111,23 @@ def choose_delivery(verdict: Verdict, call: ToolCall, said: str, trial: Trial | 
 
 
 def choose_by_receipt(verdict: Verdict, state: str, lost: bool) -> Delivery | None:
-    """What the source of an operation calls for; None where it is as for any other contract. Nothing that may have
-    been done is ever to be done again, whatever the tool said of it; `lost`: it failed, or was broken off."""
+    """Returns the Delivery that an operation's receipt calls for; None if it is as for any other contract. An
+    operation that may be done is never repeated, whatever the tool said. `lost`: the call failed or was broken
+    off."""
     if verdict.state == VERIFIED:
         return Delivery(ALREADY_DONE, APPEND) if lost else QUIET
     if verdict.state == UNVERIFIED:
         if state == PENDING:
             return Delivery(ACCEPTED, APPEND)
         return Delivery(LOOK_UP, REPLACE if not lost and verdict.cause in OF_THE_WORLD else APPEND)
-    order = {DUPLICATE: UNDO_ONE, VERIFIED: NEVER_AGAIN}.get(state)  # it is done, and something else is wrong
+    order = {DUPLICATE: UNDO_ONE, VERIFIED: NEVER_AGAIN}.get(state)  # done, but another check failed
     return Delivery(order, APPEND if lost else REPLACE) if order else None
 
 
 def choose_after_failure(verdict: Verdict, call: ToolCall, trial: Trial | None) -> Delivery:
-    """The tool said itself that it failed: no accusation, and a word only where it helps."""
+    """Returns the Delivery after a failure that the tool reported itself: only what helps the agent."""
     if verdict.state == VERIFIED:
-        # That a file is there says little of a change to it that failed, and a safe call may be made again.
+        # An existing file says little about a failed change to it, and a safe call may be repeated.
         idle = verdict.repeat == "safe" or call.kinds & FILES
         return QUIET if idle else Delivery(SUCCEEDED_ANYWAY, APPEND)
     if verdict.state == UNVERIFIED:

@@ -1,7 +1,8 @@
-"""How often a failure may be tried again, by its kind. Data and arithmetic; asks nobody and words nothing.
+"""Retry budgets by class of failure. Data and arithmetic only.
 
-The kinds and their numbers are those of the deterministic guards: what is wrong in form is mended once, what is not
-there is not asked for again, what passes by is waited for, what a compiler says is worked on."""
+The defaults: a wrong form is fixed once, a missing thing is not requested again, a transient failure is retried, and
+compiler, linter and test errors get several attempts.
+"""
 
 from __future__ import annotations
 
@@ -19,31 +20,32 @@ SCHEMA, MISSING, TRANSIENT, COMPILE, LINT, TEST, OTHER = (
     "schema", "missing", "transient", "compile", "lint", "test", "other",
 )  # fmt: skip
 CLASSES = (SCHEMA, MISSING, TRANSIENT, COMPILE, LINT, TEST, OTHER)
-# Retries after the first attempt: (fewest, most); a session earns its place between the two.
+# Retries after the first attempt: (minimum, maximum).
 RETRIES = {
     SCHEMA: (1, 1), MISSING: (0, 0), TRANSIENT: (3, 3), COMPILE: (2, 3), LINT: (2, 3), TEST: (2, 3), OTHER: (1, 1),
 }  # fmt: skip
 SESSION_LIMIT = 10  # refuted attempts that end a session
-# What a tool says of itself when trying again may help; looked for only where it reported a failure.
+# Output of a tool when a retry may help; only searched after a reported failure.
 TRANSIENT_PHRASES = (
     "timed out", "timeout", "time-out", "connection refused", "connection reset", "econnrefused", "econnreset",
     "etimedout", "temporarily unavailable", "service unavailable", "bad gateway", "gateway timeout",
     "too many requests",
 )  # fmt: skip
 TRANSIENT_STATUSES = frozenset(("429", "502", "503", "504"))
-# The words before a number that make a status of it; of a line or a size it is none.
+# A number after one of these words is a status, not a line or a size.
 WORDS_BEFORE_STATUS = frozenset(
     ("http", "httperror", "status", "code", "error", "returned", "response", "got", "with")
 )
-MISSING_PHRASES = ("not a git repository", "command not found")  # the end of a failure where asking again is idle
+MISSING_PHRASES = ("not a git repository", "command not found")  # at the end of a failure that a retry cannot cure
 REPEATABLE = ("safe", "keyed")
-RECENT_VERDICTS = 5  # verdicts by which freedom is earned
+RECENT_VERDICTS = 5  # verdicts that set a session's retries
 
 
 @record(frozen=True)
 class Budget:
-    """What one call may still cost. `attempt` counts refuted attempts of this call, this one included; `retries` are
-    those that its class and the session's record allow; `spent` those of the whole session, `most` their limit."""
+    """The retries that one call has left. `attempt` counts the refuted attempts of this call, including this one;
+    `retries` is the limit of its class in this session; `spent` counts those of the whole session, `most` is their
+    limit."""
 
     kind: str
     attempt: int
@@ -53,12 +55,13 @@ class Budget:
 
     @property
     def gone(self) -> bool:
+        """Whether no retry is left."""
         return self.attempt > self.retries or self.spent >= self.most
 
 
 def classify_failure(verdict: Verdict, said: str, text: str) -> str:
-    """The class of a refuted verdict: the contract's own word, else what check and evidence show. `said` is what
-    the tool reported, `text` its own words."""
+    """Returns the class of a refuted verdict: the contract's own, else by check and evidence. `said` is what the tool
+    reported, `text` its output."""
     if verdict.kind:
         return verdict.kind
     failed = next((outcome for outcome in verdict.outcomes if outcome.state == REFUTED), None)
@@ -71,14 +74,15 @@ def classify_failure(verdict: Verdict, said: str, text: str) -> str:
 
 
 def reports_missing(text: str) -> bool:
-    """Whether a failure ends with the word that what was asked is not there at all: not where a long log tells of
-    it on the way."""
+    """Tells whether the last line of a failure says that the thing requested does not exist. Earlier lines of a log
+    do not count."""
     last = text.rstrip().rpartition("\n")[2].lower()
     return any(word in last for word in MISSING_PHRASES)
 
 
 def reports_transient(text: str) -> bool:
-    """Whether the words of a failure tell of what passes by. A number is a status only behind a word that says so."""
+    """Tells whether the text of a failure names a transient cause. A number counts as a status only after a word that
+    says so."""
     low = text.lower()
     if any(word in low for word in TRANSIENT_PHRASES):
         return True
@@ -89,13 +93,13 @@ def reports_transient(text: str) -> bool:
 
 
 def is_status(words: Sequence[str], at: int) -> bool:
-    """Whether the number in this place is said to be a status: `error: 503`, `HTTP/2 503`, `HTTP/1.1 503`."""
+    """Tells whether the number at this position is a status: `error: 503`, `HTTP/2 503`, `HTTP/1.1 503`."""
     return words[at - 1] in WORDS_BEFORE_STATUS or "http" in (words[at - 2], words[max(at - 3, 0)])
 
 
 def count_retries(kind: str, recent: Sequence[str], policy: dict[str, Any]) -> int:
-    """The retries of a class for a session with these recent outcomes (the newest last). What landed earns more of
-    the range, a lie less; without either it is the middle."""
+    """Returns the retries of a class for a session with these recent outcomes (newest last): the maximum after three
+    verified calls in a row, the minimum after a false success, else the midpoint."""
     fewest, most = parse_range(policy.get("retries", {}).get(kind, RETRIES[kind]))
     last = list(recent)[-RECENT_VERDICTS:]
     if FALSE_SUCCESS in last:
@@ -105,7 +109,7 @@ def count_retries(kind: str, recent: Sequence[str], policy: dict[str, Any]) -> i
     return (fewest + most) // 2
 
 
-def parse_range(given: Any) -> tuple[int, int]:
-    """A number or a pair of numbers as a range."""
-    fewest, most = given if isinstance(given, (list, tuple)) else (given, given)
+def parse_range(limit: Any) -> tuple[int, int]:
+    """Returns a number or a pair of numbers as (minimum, maximum)."""
+    fewest, most = limit if isinstance(limit, (list, tuple)) else (limit, limit)
     return int(fewest), int(most)

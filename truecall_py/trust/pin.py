@@ -1,5 +1,5 @@
-"""Makes and keeps pins: the trusted bytes of a contract file and their compiled form. The only writer of the
-trust store; everything is written whole or not at all, readable by its owner alone."""
+"""Makes and stores pins: the trusted bytes of a contract file and their compiled form. The only writer of the trust
+store. Files are written atomically, readable only by their owner."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class Compiled:
-    """One contract file, ready to be pinned. `pinned` are the files of code whose content is trusted too,
-    `unpinned` the programs and files that are not."""
+    """One contract file, ready to be pinned. `pinned` are its files of code whose content is trusted too, `unpinned`
+    the programs and files whose content is not."""
 
     path: str
     pin: bytes
@@ -57,25 +57,25 @@ class Compiled:
 
 
 def canonicalize_path(path: str) -> str:
-    """The one name of a contract file: its folder resolved, the file's own name kept."""
+    """Returns the one name of a contract file: its folder resolved, its own name kept."""
     full = os.path.abspath(path)
     return os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
 
 
 def read_contract_file(path: str) -> bytes:
-    """The bytes of a contract file. Raises ContractError with what to do."""
+    """Returns the bytes of a contract file. Raises ContractError with the fix."""
     try:
         return read_bytes(path)
     except OSError as error:
-        gone = error.errno in (2, 20)
-        what = "there is no such contract file" if gone else f"it cannot be read: {error.strerror}"
-        do = "name the file that you mean, or begin with: truecall init" if gone else "look at its permissions"
+        is_missing = error.errno in (2, 20)
+        what = "there is no such contract file" if is_missing else f"it cannot be read: {error.strerror}"
+        do = "name the file that you mean, or begin with: truecall init" if is_missing else "look at its permissions"
         raise ContractError(path, [Problem(1, 1, "TC302", what, do)]) from None
 
 
 def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[str, str]] | None = None) -> Compiled:
-    """The compiled form of the contract file at `path` (of `data`, where given). `trusted` are the digests
-    of code that were pinned before, by contract; they are kept. Raises ContractError."""
+    """Compiles the contract file at `path`, or `data` in its place. `trusted` are the digests of code that were
+    pinned before, by contract; they are kept. Raises ContractError."""
     path = canonicalize_path(path)
     data = read_contract_file(path) if data is None else data
     loaded = loader.load(data, path)
@@ -108,7 +108,7 @@ def compile_file(path: str, data: bytes | None = None, trusted: dict[str, dict[s
 
 
 def compute_digest(file: str) -> str:
-    """The digest of a file of code; "" for one that is not there (yet): then nothing was trusted."""
+    """Returns the digest of a file of code; "" if it cannot be read, which trusts nothing."""
     try:
         return sha256(read_bytes(file, MAX_CODE_BYTES))
     except OSError:
@@ -116,25 +116,26 @@ def compute_digest(file: str) -> str:
 
 
 def pin_programs(item: dict[str, Any], places: dict[str, str]) -> None:
-    """Makes the pinned program and script of an argv absolute: what runs is what was trusted, whatever
-    folder the call chose."""
+    """Makes the pinned program and scripts of an argv absolute, in a check and in the checks of a combinator. The
+    trusted file runs, whatever folder the call chose."""
     params = item["params"]
     if item["check"] in COMBINATORS:
-        for each in params if isinstance(params, list) else [params]:
-            pin_programs(each, places)
+        for check in params if isinstance(params, list) else [params]:
+            pin_programs(check, places)
     elif isinstance(params.get("run"), list):
         program, *rest = params["run"]
         params["run"] = [resolve_word(program, places), *(resolve_word(word, places, "./") for word in rest)]
 
 
 def resolve_word(word: Any, places: dict[str, str], bare: str = "") -> Any:
+    """Returns the pinned path of one word of an argv, or the word itself."""
     name = strip_project(str(word))
     return places.get(name if "/" in name else bare + name, word)
 
 
 def find_code_file(written: str, project: str) -> str | None:
-    """The absolute path of a named file of code inside the project; None for programs on PATH (bare names)
-    and files elsewhere, which are not pinned."""
+    """Returns the absolute path of a file of code inside the project. None for programs on PATH (bare names) and for
+    files elsewhere; these are not pinned."""
     if "/" not in written:
         return None
     full = os.path.normpath(os.path.join(project, written))
@@ -144,6 +145,7 @@ def find_code_file(written: str, project: str) -> str | None:
 
 
 def build_pin(path: str, contracts: list[dict[str, Any]], data: bytes, policy: dict[str, Any]) -> bytes:
+    """Returns the bytes of a pin: header, index, compiled contracts and the trusted bytes (see trust/store.py)."""
     lines = b""
     index: dict[str, Any] = {
         "tools": {}, "kinds": {}, "stop": [], "guards": [], "refuse": [], "policy": policy, "ends": [],
@@ -151,7 +153,7 @@ def build_pin(path: str, contracts: list[dict[str, Any]], data: bytes, policy: d
     for number, plain in enumerate(contracts):
         lines += dumps(plain).encode() + b"\n"
         index["ends"].append(len(lines))
-        if plain.get("event") == "stop":  # what it names are the calls that a claim needs
+        if plain.get("event") == "stop":  # it names the calls that a claim needs
             index["stop"].append(number)
             continue
         if is_guard(plain):
@@ -169,20 +171,20 @@ def build_pin(path: str, contracts: list[dict[str, Any]], data: bytes, policy: d
 
 
 def load_untrusted(path: str) -> Source:
-    """The contracts of a file as they stand, without trust: for a person's own commands. Raises ContractError."""
+    """Returns the contracts of a file without a check of trust, for a user's own commands. Raises ContractError."""
     compiled = compile_file(path)
     return make_source(Pin(compiled.pin, path), compiled.path, os.path.dirname(compiled.path), TRUSTED)
 
 
 def recompile(job: dict[str, Any]) -> dict[str, Any]:
-    """The slow lane's job: the pin of trusted bytes, compiled by this version of truecall. The code that was
-    pinned with them stays the code that was trusted, not the one that is there now."""
+    """Compiles the trusted bytes of an older pin with this version, in the worker. The digests of its code stay those
+    that were trusted."""
     data = str(job["data"]).encode("latin-1")
     return {"pin": compile_file(str(job["path"]), data, job["pins"]).pin.decode("latin-1")}
 
 
 def trust(compiled: Compiled, state: str) -> str:
-    """Stores a pin; the path it was written to. Raises TrustError, and then nothing has changed."""
+    """Stores a pin and returns its path. Raises TrustError; then nothing has changed."""
     folder = locate_pins(state, compiled.path)
     try:
         make_folders(state, state)
@@ -192,11 +194,12 @@ def trust(compiled: Compiled, state: str) -> str:
             names = list_pins(folder)
             number = int(names[0][: -len(SUFFIX)]) + 1 if names else 1
             target = os.path.join(folder, f"{number}{SUFFIX}")
-            if any(map(may_refuse, compiled.contracts)):  # before the pin: too early is the careful side
+            # Written before the pin: if this stops in between, calls are refused rather than passed.
+            if any(map(may_refuse, compiled.contracts)):
                 write_whole(os.path.join(state, GUARDS), b"")
             write_whole(target, compiled.pin)
             fresh = Pin(compiled.pin, target)
-            for name in names:  # the same content, trusted before: the new pin takes its place
+            for name in names:  # the new pin replaces one of the same content
                 where = os.path.join(folder, name)
                 if has_same_content(where, fresh):
                     os.unlink(where)
@@ -204,14 +207,14 @@ def trust(compiled: Compiled, state: str) -> str:
     except OSError as error:
         raise TrustError(
             f"the pin cannot be written: {error.strerror}", error.filename or folder,
-            "make room or mend the permissions, then run the command again; nothing was changed",
+            "free disk space or fix the permissions, then run the command again; nothing was changed",
         ) from None  # fmt: skip
     return target
 
 
 def remove_guards_mark(state: str) -> None:
-    """Takes away the mark that there are guards that refuse, once no pin holds one; a pin that cannot be read may.
-    Raises OSError."""
+    """Removes the mark of refusing guards once no pin holds one. A pin that cannot be read counts as one. Raises
+    OSError."""
     mark = os.path.join(state, GUARDS)
     if not os.path.lexists(mark):
         return
@@ -227,15 +230,16 @@ def remove_guards_mark(state: str) -> None:
 
 
 def has_same_content(where: str, fresh: Pin) -> bool:
+    """Tells whether a stored pin trusts the same bytes. A damaged pin counts as the same, so that it is replaced."""
     try:
         return read_pin(where).trusted == fresh.trusted
     except TrustError:
-        return True  # a damaged pin is of no use to anybody
+        return True
 
 
 @contextmanager
 def lock_store(state: str) -> Iterator[None]:
-    """One writer of the store at a time. Raises OSError."""
+    """Locks the store for one writer. Raises OSError."""
     descriptor = os.open(state, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -245,19 +249,19 @@ def lock_store(state: str) -> Iterator[None]:
 
 
 def make_folders(state: str, folder: str) -> None:
-    """Every folder down to `folder`, for the owner alone from the state folder on."""
+    """Creates every folder down to `folder`, private to the owner from the state folder on."""
     os.makedirs(os.path.dirname(state), exist_ok=True)
-    here = state
+    current = state
     for name in ["", *os.path.relpath(folder, state).split(os.sep)]:
-        here = os.path.join(here, name) if name else here
+        current = os.path.join(current, name) if name else current
         try:
-            os.mkdir(here, 0o700)
+            os.mkdir(current, 0o700)
         except FileExistsError:
-            continue  # what it is, `check` and the next one tell
+            continue  # check_state_folder or the next call reports a wrong one
 
 
 def revoke(path: str, state: str) -> int:
-    """Takes back every pin of a contract file; how many there were. Raises TrustError."""
+    """Removes every pin of a contract file and returns how many there were. Raises TrustError."""
     folder = locate_pins(state, canonicalize_path(path))
     if not check_state_folder(state):
         return 0
@@ -271,16 +275,16 @@ def revoke(path: str, state: str) -> int:
                 folder = os.path.dirname(folder)
             remove_guards_mark(state)
     except OSError as error:
-        do = "see that this folder is yours to write in, and run it again"
+        do = "make this folder writable for you, then run the command again"
         raise TrustError(f"a pin cannot be removed: {error.strerror}", error.filename or folder, do) from None
     return len(names)
 
 
 def list_trusted_paths(state: str) -> list[str]:
-    """Every contract file that has a pin."""
+    """Returns the path of every contract file that has a pin."""
     root = os.path.join(state, FOLDER)
-    found = []
+    paths = []
     for folder, _, names in os.walk(root):
         if any(name.endswith(SUFFIX) for name in names):
-            found.append(folder[len(root) :])
-    return sorted(found)
+            paths.append(folder[len(root) :])
+    return sorted(paths)

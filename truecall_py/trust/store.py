@@ -1,9 +1,9 @@
-"""The trust store, as the hook reads it: which contracts are enforced for a folder. Never writes, never
-parses YAML, and never takes an untrusted contract for a trusted one.
+"""Reads the trust store for the hook: which contracts are enforced for a folder. Never writes, never parses YAML, and
+never returns an untrusted contract as trusted.
 
-A pin is one trusted content of one contract file: a header line, an index line, one line of compiled JSON a
-contract, then the trusted bytes themselves. Pins lie under `contracts/` in the state folder, in a tree that
-mirrors the file's own path, so that no hash is needed to find one and a deleted file is still found.
+A pin is one trusted content of one contract file: a header line, an index line, one line of compiled JSON per
+contract, then the trusted bytes. Pins lie under `contracts/` in the state folder, in a tree that mirrors the file's
+path. So no hash is needed to find one, and the pins of a deleted file are still found.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 TRUSTED, CHANGED, DELETED, UNTRUSTED = "trusted", "changed", "deleted", "untrusted"
 FOLDER = "contracts"
-FORMAT = 2  # of the compiled contracts in a pin; raised whenever the compiler's output changes
-GUARDS = "guards"  # a file in the state folder: while it is there, some trusted contract may refuse calls
+FORMAT = 2  # of a pin's compiled contracts; increased whenever the compiler's output changes
+GUARDS = "guards"  # this file exists in the state folder while some trusted contract may refuse calls
 SUFFIX = ".pin"
 MAX_CODE_BYTES = 256 << 20  # bytes of a file of code
 GONE = (2, 20)  # ENOENT and ENOTDIR: nothing is there
 LOST = "was trusted, but"
 DAMAGED, AGAIN = f"{LOST} the pin is damaged", "run: truecall trust"
-MALFORMED = (ValueError, LookupError, TypeError, AttributeError)  # what reading damaged data ends with
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError)  # raised while reading damaged data
 
 
 @record(frozen=True)
 class Source:
-    """The contracts of one file as they are enforced. `index` is {"tools": {pattern: [numbers]}, "kinds":
-    {kind: [numbers]}, "stop": [numbers], "guards": [numbers], "refuse": [those guards that enforce], "policy": {},
-    "ends": [where each contract's line in `lines` ends]}; `status` is one of the four above."""
+    """The enforced contracts of one file. `index` is {"tools": {pattern: [numbers]}, "kinds": {kind: [numbers]},
+    "stop": [numbers], "guards": [numbers], "refuse": [numbers of enforcing guards], "policy": {}, "ends": [end of
+    each contract's line in `lines`]}. `status` is TRUSTED, CHANGED, DELETED or UNTRUSTED."""
 
     path: str
     project: str
@@ -53,7 +53,8 @@ class Source:
     why: str = ""
 
     def find_contracts(self, call: ToolCall) -> list[Contract]:
-        """The contracts whose `tool` or `kind` is this call's; only these are decoded. Raises TrustError."""
+        """Returns the contracts whose `tool` or `kind` matches the call; only these are decoded. Raises
+        TrustError."""
         if self.index is None:
             return []
         try:
@@ -62,26 +63,25 @@ class Source:
             raise TrustError(f"{DAMAGED}: {error}", self.path, AGAIN) from None
 
     def find_numbers(self, call: ToolCall) -> set[int]:
-        """The places of those contracts, by the index alone."""
+        """Returns the numbers of those contracts, from the index alone."""
         index, numbers = self.index or {}, set()
-        for pattern, found in index.get("tools", {}).items():
+        for pattern, pattern_numbers in index.get("tools", {}).items():
             if pattern == call.tool or (("*" in pattern or "?" in pattern) and matches_glob(pattern, call.tool)):
-                numbers.update(found)
+                numbers.update(pattern_numbers)
         for kind in call.kinds:
             numbers.update(index.get("kinds", {}).get(kind, ()))
         return numbers
 
     def may_guard(self, call: ToolCall) -> bool:
-        """Whether one of the contracts that name this call is asked before it, or may be: what was trusted and cannot
-        be read may hold one."""
+        """Tells whether a guard names this call. A damaged pin may hold one."""
         return self.is_listed(call, "guards")
 
     def may_refuse(self, call: ToolCall) -> bool:
-        """The same of those that may keep it from being made."""
+        """Tells whether an enforcing guard names this call. A damaged pin may hold one."""
         return self.is_listed(call, "refuse")
 
     def is_listed(self, call: ToolCall, which: str) -> bool:
-        """Whether a contract that names this call is in one of the lists of the index, or may be."""
+        """Tells whether a contract that names this call is in the list `which` of the index, or may be."""
         try:
             wanted = (self.index or {}).get(which)
             return self.damaged if not wanted else not self.find_numbers(call).isdisjoint(wanted)
@@ -90,11 +90,11 @@ class Source:
 
     @property
     def damaged(self) -> bool:
-        """Whether the file was trusted, and nobody can say any more what that meant."""
+        """Whether the file was trusted, but its pin cannot be used any more."""
         return self.index is None and self.why.startswith(LOST)
 
     def load_stop_contracts(self) -> list[Contract]:
-        """The contracts that are judged when the agent wants to stop. Raises TrustError."""
+        """Returns the contracts that are judged when the agent wants to stop. Raises TrustError."""
         try:
             return [self.load_contract(number) for number in (self.index or {}).get("stop", ())]
         except MALFORMED as error:
@@ -102,19 +102,20 @@ class Source:
 
     @property
     def policy(self) -> dict[str, Any]:
-        """The file's own budgets; {} where it names none."""
+        """The file's own retry budgets; {} if it sets none."""
         policy = (self.index or {}).get("policy", {})
         return policy if isinstance(policy, dict) else {}
 
     def make_untrusted(self, why: str) -> Source:
-        """The same file as one that cannot be enforced."""
+        """Returns the same file as untrusted, for the reason `why`."""
         return Source(self.path, self.project, UNTRUSTED, why=why)
 
     def load_contracts(self) -> list[Contract]:
-        """Every contract of the file."""
+        """Returns every contract of the file."""
         return [self.load_contract(number) for number in range(len(self.index["ends"]) if self.index else 0)]
 
     def load_contract(self, number: int) -> Contract:
+        """Decodes one contract by its number."""
         assert self.index is not None
         ends = self.index["ends"]
         line = self.lines[ends[number - 1] if number else 0 : ends[number]]
@@ -124,27 +125,27 @@ class Source:
 
 
 def locate_pins(state: str, path: str) -> str:
-    """Where the pins of the contract file at an absolute path lie."""
+    """Returns the folder of the pins of the contract file at an absolute path."""
     return os.path.join(state, FOLDER) + path
 
 
 def check_state_folder(state: str) -> bool:
-    """Whether there is a store. Raises TrustError for one that somebody else could have written."""
-    if not state.startswith("/"):  # it would follow the working folder, which an agent can choose
+    """Tells whether there is a store. Raises TrustError if another user could have written it."""
+    if not state.startswith("/"):  # an agent chooses the working folder
         raise TrustError("the state folder is not an absolute path", state, "set HOME or XDG_STATE_HOME")
     try:
-        found = os.lstat(state)
+        status = os.lstat(state)
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise TrustError(f"the state folder cannot be looked at: {error.strerror}", state,
-                         "see that each folder of this path is yours to enter") from None
+        raise TrustError(f"the state folder cannot be read: {error.strerror}", state,
+                         "make each folder of this path accessible to you") from None
     wrong = ""
-    if not modes.S_ISDIR(found.st_mode):
+    if not modes.S_ISDIR(status.st_mode):
         wrong = "is not a folder (links are not followed)"
-    elif found.st_uid != os.geteuid():
+    elif status.st_uid != os.geteuid():
         wrong = "belongs to another user"
-    elif found.st_mode & (modes.S_IWGRP | modes.S_IWOTH):
+    elif status.st_mode & (modes.S_IWGRP | modes.S_IWOTH):
         wrong = "can be written by other users"
     if wrong:
         raise TrustError(f"the state folder {wrong}", state, f"chmod 700 {state}, or move it away and trust again")
@@ -152,7 +153,7 @@ def check_state_folder(state: str) -> bool:
 
 
 def list_pins(folder: str) -> list[str]:
-    """The names of a file's pins, the newest first. Raises TrustError where nobody can tell."""
+    """Returns the names of a file's pins, newest first. Raises TrustError if the folder cannot be read."""
     try:
         numbers = [name[: -len(SUFFIX)] for name in os.listdir(folder) if name.endswith(SUFFIX)]
     except OSError as error:
@@ -164,7 +165,7 @@ def list_pins(folder: str) -> list[str]:
 
 
 class Pin:
-    """One pin, taken apart. Raises TrustError for bytes that are none."""
+    """One parsed pin. Raises TrustError for damaged bytes."""
 
     def __init__(self, data: bytes, where: str) -> None:
         try:
@@ -180,7 +181,7 @@ class Pin:
             raise TrustError(f"{DAMAGED}: {error}", where, AGAIN) from None
 
     def read_code_digests(self) -> dict[str, dict[str, str]]:
-        """The digests of the code that was trusted with each contract."""
+        """Returns the digests of the code that was trusted with each contract."""
         try:
             plains = [loads(line, own=True) for line in self.lines.decode().split("\n") if line]
             return {plain["id"]: plain["pins"] for plain in plains if plain.get("pins")}
@@ -194,8 +195,8 @@ class Pin:
 
 
 def load_source(path: str, project: str, state: str) -> Source | None:
-    """The Source of one contract file; None where there is neither a file nor a pin. Pins that cannot be used
-    make it an untrusted one, and no more than that: the other files are judged all the same."""
+    """Returns the Source of one contract file; None if there is neither a file nor a pin. Unusable pins make it
+    untrusted and leave other files alone."""
     try:
         return read_source(path, project, state)
     except TrustError as error:
@@ -203,44 +204,45 @@ def load_source(path: str, project: str, state: str) -> Source | None:
 
 
 def read_source(path: str, project: str, state: str) -> Source | None:
+    """Does the same, but raises TrustError for unusable pins."""
     folder = locate_pins(state, path)
     names = list_pins(folder)
     try:
-        present: bytes | None = read_bytes(follow_moved_pack(path) if names else path)
+        content: bytes | None = read_bytes(follow_moved_pack(path) if names else path)
         why = ""
     except OSError as error:
-        present = None
-        gone = error.errno in GONE
-        why = "" if gone else f"cannot be read: {error.strerror}"
-        if gone and not names:
+        content = None
+        is_missing = error.errno in GONE
+        why = "" if is_missing else f"cannot be read: {error.strerror}"
+        if is_missing and not names:
             return None
     if not names:
         return Source(path, project, UNTRUSTED, why=why)
-    newest = trouble = None
+    newest = pin_error = None
     for name in names:
         try:
             pin = read_pin(os.path.join(folder, name))
         except TrustError as error:
-            trouble = error
+            pin_error = error
             continue
         newest = newest or pin
-        if pin.trusted == present:
+        if pin.trusted == content:
             return make_source(pin, path, project, TRUSTED)
-    if trouble:  # it may be the one that counts
-        raise trouble
+    if pin_error:  # the damaged pin may be the one that counts
+        raise pin_error
     assert newest is not None
-    return make_source(newest, path, project, DELETED if present is None and not why else CHANGED, why)
+    return make_source(newest, path, project, DELETED if content is None and not why else CHANGED, why)
 
 
 def follow_moved_pack(path: str) -> str:
-    """Where a contract file is now: wheels up to 0.1.0 had the starter packs in another folder of the package, and a
-    pin or a registered hook may name one by its path there."""
+    """Returns where a contract file is now. Wheels up to 0.1.0 had the starter packs in another folder of the
+    package, and a pin or a registered hook may still name that path."""
     folder, name = os.path.split(path)
     return os.path.join(paths.find_packs_folder(), name) if folder == paths.OLD_CONTRACTS else path
 
 
 def read_pin(where: str) -> Pin:
-    """The pin at a path. Raises TrustError."""
+    """Returns the pin at a path. Raises TrustError."""
     try:
         return Pin(read_bytes(where), where)
     except OSError as error:
@@ -248,6 +250,8 @@ def read_pin(where: str) -> Pin:
 
 
 def make_source(pin: Pin, path: str, project: str, status: str, why: str = "") -> Source:
+    """Returns the Source of a pin. A pin of another version is compiled again by the worker; raises TrustError if
+    that fails."""
     if not pin.current:
         from truecall_py.core.errors import Unverified
         from truecall_py.world.worker import ask
@@ -264,35 +268,35 @@ def make_source(pin: Pin, path: str, project: str, status: str, why: str = "") -
 
 
 def load_sources(anchor: str, state: str, user_file: str, given: str | None) -> list[Source]:
-    """Every contract file that counts for a folder: from the anchor upward, then the person's own; or only
-    the `given` one. Raises TrustError."""
+    """Returns every contract file that applies to a folder: from `anchor` upward, then the user's own; or only the
+    `given` one. Raises TrustError."""
     check_state_folder(state)
     anchor = os.path.realpath(anchor)
     if given is not None:
         path = os.path.join(anchor, given)
         path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        found = load_source(path, os.path.dirname(path), state)
-        return [found or Source(path, os.path.dirname(path), UNTRUSTED, why="is not there")]
+        source = load_source(path, os.path.dirname(path), state)
+        return [source or Source(path, os.path.dirname(path), UNTRUSTED, why="is not there")]
     sources = []
     folder = anchor
     while True:
         path = os.path.join(folder, FILE_NAME)
-        found = load_source(path, folder, state)
-        if found:
-            sources.append(found)
+        source = load_source(path, folder, state)
+        if source:
+            sources.append(source)
         if folder == "/":
             break
         folder = os.path.dirname(folder)
     own = os.path.join(os.path.realpath(os.path.dirname(user_file)), os.path.basename(user_file))
     if own not in [known.path for known in sources]:
-        found = load_source(own, anchor, state)
-        if found:
-            sources.append(found)
+        source = load_source(own, anchor, state)
+        if source:
+            sources.append(source)
     return sources
 
 
 def find_changed_code(plain: dict[str, Any]) -> str:
-    """The first file of code that a contract names and that is no longer what was trusted, or ""."""
+    """Returns the first file of code whose content differs from the trusted one, or ""."""
     from truecall_py.core.hashing import sha256
 
     for path, digest in plain.get("pins", {}).items():
@@ -305,7 +309,7 @@ def find_changed_code(plain: dict[str, Any]) -> str:
 
 
 def find_contracts(sources: Sequence[Source], call: ToolCall) -> list[Contract]:
-    """The contracts of all files that name a call; a file that cannot be read is told of elsewhere."""
+    """Returns the contracts of all files that name a call. Unreadable files are reported elsewhere."""
     contracts: list[Contract] = []
     for source in sources:
         try:
