@@ -180,7 +180,7 @@ def test_since_and_session_choose(told: Any) -> None:
     assert [json.loads(line)["call"] for line in export(told, "--since", "10m").splitlines()] == ["lie-3"]
     assert {json.loads(line)["session"] for line in export(told, "--session", "s2").splitlines()} == {"s2"}
     assert "no session 'none'" in export(told, "--session", "none", code=2)
-    assert "is no time" in export(told, "--since", "soon", code=2)
+    assert "is not a time" in export(told, "--since", "soon", code=2)
 
 
 def test_an_empty_ledger_is_empty_in_every_form(project: Any) -> None:

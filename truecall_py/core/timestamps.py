@@ -16,7 +16,7 @@ def parse_duration(text: str) -> float:
     """Parses a duration such as 90s, 30m, 2h, 7d or 4w into seconds. Raises UsageError."""
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)(s|m|min|h|d|w)", text.strip())
     if not match or not float(match[1]):
-        raise UsageError(f"{text!r} is no duration", do="write it like 30m, 2h or 7d")
+        raise UsageError(f"{text!r} is not a duration", do="write it like 30m, 2h or 7d")
     return float(match[1]) * UNITS[match[2]]
 
 
@@ -28,7 +28,8 @@ def parse_time(text: str, now: float) -> float:
     try:
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise UsageError(f"{text!r} is no time", do="write it like 2h, 7d, 2026-11-29 or 2026-11-29T14:30") from None
+        do = "write it like 2h, 7d, 2026-11-29 or 2026-11-29T14:30"
+        raise UsageError(f"{text!r} is not a time", do=do) from None
 
 
 def format_local_time(at: float) -> str:

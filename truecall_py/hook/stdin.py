@@ -46,11 +46,11 @@ class Options:
                     break
                 self.set_option(name, value if equals else rest.pop(0))
             elif word.startswith("-"):
-                self.wrong = f"the option {word[:60]} is not known"
+                self.wrong = f"unknown option {word[:60]}"
             else:
                 plain.append(word)
         if len(plain) > 2:
-            self.wrong = f"{plain[2][:60]!r} is one word too many"
+            self.wrong = f"unexpected argument {plain[2][:60]!r}"
         self.harness = self.harness or (plain[0] if plain else "")
         self.event = plain[1] if len(plain) > 1 else ""
         self.deadline = self.deadline or (STOP_DEADLINE if self.event in STOP_EVENTS else DEADLINE)
