@@ -205,7 +205,7 @@ def test_what_disappears_or_cannot_be_read_is_passed_over(project: Any, monkeypa
 
     monkeypatch.setattr(changed_files.os, "scandir", Listing)
     assert sorted(name for name, _ in changed_files.walk_files(project.root) if name.startswith("many")) == ["many/a.txt", "many/c.txt"]
-    assert (changed_files.read_text("/nowhere"), changed_files.file_size("/nowhere")) == ("", 0)
+    assert (changed_files.read_text("/nowhere"), changed_files.find_file_size("/nowhere")) == ("", 0)
 
 
 def test_nothing_derived_is_an_error_that_says_what_was_looked_at(project: Any) -> None:
@@ -271,7 +271,7 @@ def test_a_contract_is_added_and_nothing_else_changes(name: str) -> None:
     old = FILES[name].encode()
     new = append_contract.append_contract(old, LINES, "truecall.yaml")
     ending = "\r\n" if name == "crlf" else "\n"
-    assert append_contract.adds_one(old, new)
+    assert append_contract.adds_one_contract(old, new)
     kept = iter(new.decode().split(ending))
     for line in FILES[name].split(ending):
         if not line.startswith("contracts: []"):

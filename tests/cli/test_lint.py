@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from support.project import ROOT
 
 from truecall_py.cli.commands import lint as command
-from truecall_py.cli.commands.lint import escaped, lint
+from truecall_py.cli.commands.lint import escape_github, lint
 from truecall_py.contract_files.lint import codes
 from truecall_py.core.errors import UsageError
 from truecall_py.core.types import Problem
@@ -162,7 +162,7 @@ def test_github(folder: Any) -> None:
     (line,) = result.stdout.splitlines()
     assert line.startswith("::error file=a%2Cb%3Ac%25.yaml,line=5,col=5,title=truecall TC101::a contract has no key ")
     assert "%0A-> " in line and "\\n::error::" in line
-    assert escaped("100%\r\na:b,c") == "100%25%0D%0Aa:b,c"
+    assert escape_github("100%\r\na:b,c") == "100%25%0D%0Aa:b,c"
 
 
 @pytest.mark.parametrize("no_color", [False, True])
@@ -171,16 +171,16 @@ def test_colour(
 ) -> None:
     """Colours are for a terminal without NO_COLOR only, and the words stay the same."""
     called: list[bool] = []
-    monkeypatch.setattr(command, "coloured", lambda found: called.append(True))
+    monkeypatch.setattr(command, "print_coloured", lambda found: called.append(True))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("NO_COLOR", "1" if no_color else "")
-    command.as_text([("a.yaml", Problem(1, 2, "TC101", "wrong", "right"))])
+    command.print_text([("a.yaml", Problem(1, 2, "TC101", "wrong", "right"))])
     assert called == ([] if no_color else [True])
 
 
 def test_coloured_words(capsys: pytest.CaptureFixture[str]) -> None:
     """What rich prints has the words of the plain form; markup in a message stays text."""
-    command.coloured([("a[b].yaml", Problem(1, 2, "TC101", "no key `[red]`", "did you mean [x]?"))])
+    command.print_coloured([("a[b].yaml", Problem(1, 2, "TC101", "no key `[red]`", "did you mean [x]?"))])
     assert capsys.readouterr().out == "a[b].yaml:1:2: TC101 no key `[red]`\n  -> did you mean [x]?\n"
 
 

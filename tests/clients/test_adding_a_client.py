@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from truecall_py.clients.payload import asked, decoded
+from truecall_py.clients.payload import decode_json, parse_request
 from truecall_py.core.fast_json import dumps
 from truecall_py.core.types import SUCCESS, Correction, Reply, ToolCall
 
@@ -45,11 +45,11 @@ def sent(payload: dict[str, Any]) -> bool:
 
 
 def parse(payload: dict[str, Any]) -> ToolCall:
-    tool, args = asked("toolDone", payload.get("toyTool"), payload.get("toyArgs", {}))
+    tool, args = parse_request("toolDone", payload.get("toyTool"), payload.get("toyArgs", {}))
     folder, text = payload.get("toyFolder"), str(payload.get("toyAnswer"))
     return ToolCall(
         harness=NAME, event="toolDone", tool=tool, kinds=frozenset(("other",)), args=args, files=(),
-        result=decoded(text), text=text, reported=SUCCESS, cwd=folder, start_cwd=folder,
+        result=decode_json(text), text=text, reported=SUCCESS, cwd=folder, start_cwd=folder,
         session=str(payload.get("toySession", "")), call_id=str(payload.get("toyCall", "")), response=text,
     )
 

@@ -11,7 +11,7 @@ from support.payload_worlds import LIARS, MADE, PAYLOADS, handled, honest, lies,
 
 from truecall_py import judge
 from truecall_py.clients import load_hook, recognise
-from truecall_py.clients.payload import text_of
+from truecall_py.clients.payload import find_text
 from truecall_py.contracts.facts import find_exit_code, find_reported
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, REFUTED
@@ -217,7 +217,7 @@ def test_a_captured_call_is_read_as_what_it_was(name, tmp_path):
     if "result" in row:
         assert call.result == row["result"] or call.result is row["result"]
     if "text" in row:
-        assert text_of(call) == row["text"]
+        assert find_text(call) == row["text"]
     if "is_error" in row:
         assert call.is_error is row["is_error"]
 
@@ -266,7 +266,7 @@ def test_every_captured_payload_is_understood(name, tmp_path):
         plain = payload(name, tmp_path)
         assert (call.tool, call.event) == (plain["tool_name"], plain["hook_event_name"])
         assert call.call_id == plain["tool_use_id"] and call.harness == name.split("/")[0]
-        assert len(call.kinds) >= 1 and text_of(call) is None or isinstance(text_of(call), str)
+        assert len(call.kinds) >= 1 and find_text(call) is None or isinstance(find_text(call), str)
     else:
         assert call is None
 

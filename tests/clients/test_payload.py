@@ -9,7 +9,7 @@ import pytest
 
 from truecall_py import clients
 from truecall_py.clients import recognise
-from truecall_py.clients.apply_patch import files
+from truecall_py.clients.apply_patch import list_files
 from truecall_py.clients.claude_code import hook
 from truecall_py.clients.cline import hook as cline
 from truecall_py.clients.codex import hook as codex
@@ -156,7 +156,7 @@ PATCH = """\
 
 def test_a_patch_names_its_files() -> None:
     """Add, update, delete and move, with absolute paths; added lines that look like headers are content."""
-    assert [(f.path, f.action, f.content) for f in files(PATCH, "/p")] == [
+    assert [(f.path, f.action, f.content) for f in list_files(PATCH, "/p")] == [
         ("/p/a.txt", "add", "one\n*** Update File: not-a-header\n\n"),
         ("/p/dir/b.txt", "move", None),
         ("/p/dir/c.txt", "update", None),

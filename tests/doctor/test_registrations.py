@@ -188,7 +188,7 @@ def test_a_plugin_of_codex(healthy: Any) -> None:
         ("Stop", "stop"), ("SubagentStop", "subagent_stop"),
     ):  # fmt: skip
         group = json.loads(read(os.path.join(root, "hooks", "codex.json")))["hooks"][event][0]
-        digest = trust.trusted_hash(event, group, group["hooks"][0])
+        digest = trust.compute_hash(event, group, group["hooks"][0])
         key = f"truecall@here:hooks/codex.json:{name}:0:0"  # seen with 0.144.6 and 0.171.0
         config += f'[hooks.state."{key}"]\ntrusted_hash = "{digest}"\n'
     healthy.write(home(healthy, ".codex/config.toml"), config)

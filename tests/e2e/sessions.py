@@ -147,7 +147,7 @@ def register(harness: str, client: Client, hook: str) -> None:
     """Registers the hook as install/*.json shows it."""
     about = harnesses.load_registration(harness)
     own = {event: f'"{paths.find_launcher()}" {harness} {event}' for event in about.events}
-    text = registration.text(about, lambda event: own[event] if hook == TRUECALL else hook)
+    text = registration.render_registration(about, lambda event: own[event] if hook == TRUECALL else hook)
     place = (client.home, about.home[2], about.user) if harness == "codex" else (client.project, about.project)
     write(os.path.join(*place), text)
 

@@ -64,7 +64,7 @@ def test_a_call_is_read_as_the_hook_was_told_of_it(agent: Any, session: Any, tmp
     assert len(hooked) == 5
     (path,) = transcripts(done.client.home)
     lines = Lines()
-    made = [each.call for each in past.told(path, lines) if isinstance(each, Made)]
+    made = [each.call for each in past.read_events(path, lines) if isinstance(each, Made)]
     assert not lines.damaged and not lines.unknown and {call.call_id for call in made} == set(hooked)
     for call in made:
         other = hooked[call.call_id]

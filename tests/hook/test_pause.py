@@ -42,8 +42,8 @@ def test_off_and_on_again(project: Any) -> None:
     assert "was on already" in project.command("on").stdout
     events = [each for each in Ledger(project.state).session("") if each.event == SWITCH]
     assert [each.data["on"] for each in events] == [False, True] and abs(events[0].data["until"] - until) < 1
-    ledger = queries.opened(project.state)
-    assert ledger is not None and queries.sessions(ledger) == []
+    ledger = queries.open_ledger(project.state)
+    assert ledger is not None and queries.list_sessions(ledger) == []
 
 
 def test_a_person_sees_when_it_was_off(project: Any) -> None:

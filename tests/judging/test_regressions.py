@@ -142,18 +142,18 @@ def test_the_secrets_of_a_contract_are_not_told(here: Any) -> None:
 
 def test_a_patch_header_with_blanks_before_it_is_one(here: Any) -> None:
     """Codex trims a header; the file that it adds is seen all the same, and a context line is no header."""
-    from truecall_py.clients.apply_patch import files
+    from truecall_py.clients.apply_patch import list_files
 
     patch = "*** Begin Patch\n  *** Add File: a.txt\n+x\n*** Update File: b.txt\n@@\n *** Add File: c.txt\n*** End Patch\n"
-    assert [(file.path, file.action) for file in files(patch, "/p")] == [("/p/a.txt", "add"), ("/p/b.txt", "update")]
+    assert [(file.path, file.action) for file in list_files(patch, "/p")] == [("/p/a.txt", "add"), ("/p/b.txt", "update")]
 
 
 def test_of_one_file_the_last_section_of_a_patch_counts() -> None:
     """A file that is deleted and added anew is there afterwards, and one that is added and deleted is not."""
-    from truecall_py.clients.apply_patch import files
+    from truecall_py.clients.apply_patch import list_files
 
     patch = "*** Begin Patch\n*** Delete File: a\n*** Add File: a\n+1\n*** Add File: b\n+2\n*** Delete File: b\n*** End Patch\n"
-    assert [(file.path, file.action) for file in files(patch, "/p")] == [("/p/a", "add"), ("/p/b", "delete")]
+    assert [(file.path, file.action) for file in list_files(patch, "/p")] == [("/p/a", "add"), ("/p/b", "delete")]
 
 
 def test_the_readmes_push_contract_asks_and_does_not_guess(here: Any) -> None:

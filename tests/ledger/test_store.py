@@ -494,11 +494,11 @@ def test_pruning_forgets_whole_sessions(state: str) -> None:
 
 def test_no_ledger_is_made_by_looking(state: str) -> None:
     """Commands that only read make no file and no folder."""
-    assert queries.opened(state) is None and not os.path.exists(state)
+    assert queries.open_ledger(state) is None and not os.path.exists(state)
     with pytest.raises(LedgerError):
         Ledger(state, create=False)
     os.mkdir(state)
-    assert queries.opened(state) is None and os.listdir(state) == []
+    assert queries.open_ledger(state) is None and os.listdir(state) == []
 
 
 @pytest.mark.parametrize("more", [[], ["--hook"]])

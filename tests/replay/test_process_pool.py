@@ -18,7 +18,7 @@ from support.project import ROOT, interruptible
 from support.transcripts import claude, serving, shell, written
 
 from truecall_py.cli import payload_files
-from truecall_py.cli.commands.replay import pages
+from truecall_py.cli.commands.replay import render_transcript
 from truecall_py.cli.output.replay import Look
 from truecall_py.messages import corrections
 from truecall_py.replay import process_pool
@@ -104,7 +104,7 @@ def test_a_replay_that_is_stopped_leaves_nobody_behind(contracts: Any, tmp_path:
         "import sys; sys.path[:0] = sys.argv[1:3]\n"
         "from support import transcripts\nfrom truecall_py.cli import main as cli\n"
         "from truecall_py.cli.commands import replay\n"
-        "replay.pages = lambda sources, look, path: transcripts.serving('wait')\n"
+        "replay.render_transcript = lambda sources, look, path: transcripts.serving('wait')\n"
         "sys.exit(cli.run(['replay', 'a.jsonl', 'b.jsonl', '--jobs', '2']))"
     )
     for name in ("a.jsonl", "b.jsonl"):
@@ -146,7 +146,7 @@ def test_the_heads_of_corrections_are_all_known() -> None:
 
 def test_what_a_process_of_the_pool_needs_can_be_sent_to_it(contracts: Any) -> None:
     """Where processes are not forked (macOS), contracts and options reach them whole."""
-    sources = payload_files.sources(os.path.join(contracts.root, "truecall.yaml"))
-    work = functools.partial(pages, sources, Look(True, False, False, False, 80))
+    sources = payload_files.find_sources(os.path.join(contracts.root, "truecall.yaml"))
+    work = functools.partial(render_transcript, sources, Look(True, False, False, False, 80))
     path = written(contracts, "t.jsonl", claude("go", shell("make")))
     assert list(pickle.loads(pickle.dumps(work))(path))[:-1] == list(work(path))[:-1]

@@ -12,7 +12,7 @@ import pytest
 from support.transcripts import CLAUDE, CONTRACTS, HERE, claude, of, replay, shell, written
 
 from truecall_py.cli import payload_files
-from truecall_py.cli.commands.replay import pages
+from truecall_py.cli.commands.replay import render_transcript
 from truecall_py.cli.output.replay import Look
 from truecall_py.clients.codex import call_outcomes
 from truecall_py.clients.transcripts import REPLACED, Lines, Made, Said
@@ -23,7 +23,7 @@ CODEX = ("codex-0.144.6.jsonl", "codex-0.171.0.jsonl")
 
 def read(path: str) -> tuple[list[Made], list[Said], Lines]:
     lines = Lines()
-    every = list(transcripts.told(path, lines))
+    every = list(transcripts.read_events(path, lines))
     return [each for each in every if isinstance(each, Made)], [each for each in every if isinstance(each, Said)], lines
 
 
@@ -177,13 +177,13 @@ def test_no_transcript_is_a_bug(contracts: Any) -> None:
             return {name: changed(each) for name, each in value.items() if chance.random() > 0.02}
         return [changed(each) for each in value] if isinstance(value, list) else value
 
-    sources = payload_files.sources(os.path.join(contracts.root, "truecall.yaml"))
+    sources = payload_files.find_sources(os.path.join(contracts.root, "truecall.yaml"))
     paths = [os.path.join(HERE, name) for name in (*CODEX, "codex-0.171.0-code-mode.jsonl")]
     paths += [os.path.join(HERE, name, "session.jsonl") for name in CLAUDE]
     for path in paths * 12:
         with open(path, encoding="utf-8") as file:
             lines = [json.dumps(changed(json.loads(line))) for line in file]
-        found = list(pages(sources, Look(True, False, False, False, 80), written(contracts, "t.jsonl", lines)))
+        found = list(render_transcript(sources, Look(True, False, False, False, 80), written(contracts, "t.jsonl", lines)))
         assert found[-1].total["lines"] in (0, len(lines)) and all(json.loads(each) for each in found[:-1])
 
 

@@ -111,14 +111,14 @@ def test_commands_that_are_named_exist(page: str) -> None:
 
 def test_the_readme_shows_the_correction_as_it_is() -> None:
     """The correction on the first screen is the one that the program writes today."""
-    from truecall_py.cli.commands.demo import ARGS, CONTRACTS, payload
+    from truecall_py.cli.commands.demo import ARGS, CONTRACTS, build_payload
 
     shown = next(body for page, body in blocks("text") if page == "README.md" and "NOT DONE" in body)
     with tempfile.TemporaryDirectory() as folder:
         folder = os.path.realpath(folder)
         with open(os.path.join(folder, "truecall.yaml"), "w") as file:
             file.write(CONTRACTS)
-        call = payload(folder, f"Saved note '{ARGS['name']}' (25 characters).", 1)
+        call = build_payload(folder, f"Saved note '{ARGS['name']}' (25 characters).", 1)
         judgement = truecall_py.judge(call, os.path.join(folder, "truecall.yaml"))
     assert judgement.correction is not None
     assert judgement.correction.text.replace(folder, "/home/you/app") == shown.rstrip("\n")

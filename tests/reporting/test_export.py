@@ -122,7 +122,7 @@ def test_what_a_tool_says_failed_is_an_error_unless_it_landed(project: Any) -> N
 def test_ids_are_the_same_in_every_run(told: Any) -> None:
     """A second export gives the same document, so that whoever takes both has nothing twice."""
     assert export(told, "--format", "otel-json") == export(told, "--format", "otel-json")
-    assert otlp.span_id("a", "b c") != otlp.span_id("a b", "c") != otlp.span_id("a", "b  c")
+    assert otlp.make_span_id("a", "b c") != otlp.make_span_id("a b", "c") != otlp.make_span_id("a", "b  c")
 
 
 def test_batches_are_whole_documents(told: Any) -> None:
@@ -196,8 +196,8 @@ def test_every_call_comes_once_however_many_there_are(project: Any) -> None:
     names = [f"c{number:05d}" for number in range(2500)]
     for kind in (REQUESTED, ENDED):
         ledger.add(*(Event("s", name, kind, 1000.0 + at, "codex", tool="Bash", identity="i") for at, name in enumerate(names)))
-    assert [name for _, name in queries.begun(ledger)] == names
-    assert [name for _, name in queries.begun(ledger, 3400.0, "s")] == names[2400:]
+    assert [name for _, name in queries.list_begun(ledger)] == names
+    assert [name for _, name in queries.list_begun(ledger, 3400.0, "s")] == names[2400:]
     ledger.close()
 
 

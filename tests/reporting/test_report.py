@@ -177,11 +177,11 @@ def test_what_followed_is_followed_to_its_end(tmp_path: Any) -> None:
     call(ledger, "left", verdict("refuted"), at=30, tool="Bash")
     call(ledger, "failed", verdict("refuted", outcome="honest failure"), at=20, reported="failure", form="silent")
     call(ledger, "seen", verdict("refuted", mode="observe"), at=10, form="observe")
-    every = calls.of(ledger.session("s1"))
+    every = calls.group_calls(ledger.session("s1"))
     followed = Sequels(every)
     by = {each.call: followed.of(each) for each in every}
     assert [step.call for _, step in by["try-0"].steps] == ["try-1", "try-2"] and by["try-0"].by == calls.SAME
-    assert by["try-0"].right is not None and round(by["try-0"].right - follow_ups.over(every[0])) == 20
+    assert by["try-0"].right is not None and round(by["try-0"].right - follow_ups.find_end(every[0])) == 20
     assert by["long"].by == "stop" and by["long"].right is not None and by["left"].right is None
     waits = Waits()
     waits.session(every, followed)
@@ -197,7 +197,7 @@ def test_a_chain_of_tries_is_followed_however_long(tmp_path: Any) -> None:
         column = {"tool": NOTE, "identity": "i" * 32, "turn": "t"}
         events += [Event("s1", f"c{number}", REQUESTED, number, **column), Event("s1", f"c{number}", ENDED, number + 0.5, state=state, data=data, **column)]
     ledger.add(*events)
-    every = calls.of(ledger.session("s1", 5000))
+    every = calls.group_calls(ledger.session("s1", 5000))
     sequel = Sequels(every).of(every[0])
     assert len(sequel.steps) == follow_ups.STEPS and sequel.more == 999 - follow_ups.STEPS and sequel.right is None
 
@@ -220,11 +220,11 @@ def test_what_came_next_is_found_among_all_calls(tmp_path: Any) -> None:
                 ledger.add(Event(f"s{session}", name, ENDED, number, state=state, data={"reported": "success", "verdicts": rows, "alternatives": ["C"]}, **column))
     met = set()
     for session in range(60):
-        every = calls.of(ledger.session(f"s{session}"))
+        every = calls.group_calls(ledger.session(f"s{session}"))
         followed = Sequels(every)
         for each in every:
             what, other = followed.next(each)
-            assert (what, other) == calls.after(each, every)
+            assert (what, other) == calls.find_next_step(each, every)
             met.add(what)
     assert met == {calls.SAME, calls.OTHER, calls.NOTHING}
 
@@ -263,13 +263,13 @@ def test_marks_are_not_piled_up(project: Any) -> None:
     hostile(project.state)
     text = written(project).text
     assert "e" + "\u0301" * markup.MARKS + "[" in text and "\u0301" * (markup.MARKS + 1) not in text
-    assert markup.text("e" + "\u0301" * 400 + "!") == "e" + "\u0301" * markup.MARKS + f"[{400 - markup.MARKS} marks]!"
-    assert markup.text("Việt Nam नमस्ते שָׁלוֹם") == "Việt Nam नमस्ते שָׁלוֹם"
+    assert markup.escape_text("e" + "\u0301" * 400 + "!") == "e" + "\u0301" * markup.MARKS + f"[{400 - markup.MARKS} marks]!"
+    assert markup.escape_text("Việt Nam नमस्ते שָׁלוֹם") == "Việt Nam नमस्ते שָׁלוֹם"
 
 
 def test_what_is_left_out_is_counted() -> None:
     """A text of a megabyte says how much of it is missing."""
-    assert f"[... {(1 << 20) - markup.LONGEST} bytes left out ...]" in markup.text("x" * (1 << 20))
+    assert f"[... {(1 << 20) - markup.LONGEST} bytes left out ...]" in markup.escape_text("x" * (1 << 20))
 
 
 def test_a_megabyte_is_cut(project: Any) -> None:

@@ -76,7 +76,7 @@ def test_the_text_fits_a_terminal(project: Any) -> None:
 
 
 def view(state: str, session: str = "s") -> list[calls.Call]:
-    return calls.of(Ledger(state).session(session))
+    return calls.group_calls(Ledger(state).session(session))
 
 
 def test_what_settles_a_call_takes_the_place_of_what_it_settles(tmp_path: Any) -> None:
@@ -107,7 +107,7 @@ def test_what_the_agent_did_next(tmp_path: Any, later: dict[str, Any], what: str
     told = [later.pop("told")] if "told" in later else []
     call(ledger, "next", *told, at=10, **{"session": "s", **later})
     every = view(str(tmp_path))
-    found, other = calls.after(every[0], every)
+    found, other = calls.find_next_step(every[0], every)
     assert found == what and (other.call if other else "") == ("" if what == calls.NOTHING else "next")
 
 
@@ -131,7 +131,7 @@ def test_a_call_beside_it_is_no_answer_to_it(tmp_path: Any) -> None:
                Event("s", "a", ENDED, 2.0, state="refuted", data={"verdicts": [verdict("refuted")]}, **same),
                Event("s", "b", ENDED, 2.1, state="refuted", data={"verdicts": [verdict("refuted")]}, **same))  # fmt: skip
     every = view(str(tmp_path))
-    assert calls.after(every[0], every) == (calls.NOTHING, None)
+    assert calls.find_next_step(every[0], every) == (calls.NOTHING, None)
 
 
 def test_damaged_events_do_not_stop_the_view(tmp_path: Any) -> None:
@@ -146,7 +146,7 @@ def test_keys_come_once_and_newest_first(tmp_path: Any) -> None:
     """Over more calls than are read at a time."""
     ledger = Ledger(str(tmp_path))
     ledger.add(*(Event("s", f"c{number}", kind, 1.0) for number in range(700) for kind in (REQUESTED, ENDED)))
-    found = [name for _, name in queries.keys(ledger)]
+    found = [name for _, name in queries.list_calls(ledger)]
     assert found == [f"c{number}" for number in reversed(range(700))]
 
 

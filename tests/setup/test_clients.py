@@ -119,7 +119,7 @@ def test_codex_with_hooks_in_config_toml_is_refused(person: Any) -> None:
     import tomlkit
 
     pasted = tomlkit.parse(out[out.index("[[hooks.PostToolUse]]") :]).unwrap()["hooks"]["PostToolUse"]
-    assert registration.words(pasted[0]["hooks"][0]["command"]) and pasted[0]["hooks"][0]["timeout"] == 30
+    assert registration.split_words(pasted[0]["hooks"][0]["command"]) and pasted[0]["hooks"][0]["timeout"] == 30
     person.write(toml, "[[broken")
     out = run(person, "install", "codex", code=2)
     assert toml in out and "TOML" in out and not os.path.exists(home(person, ".codex/hooks.json"))
@@ -221,7 +221,7 @@ def test_cline_script(person: Any) -> None:
     person.write(path, theirs, 0o755)
     out = run(person, "install", "cline", "--project", code=2)
     line = out.rstrip().rsplit("\n", 1)[-1]
-    assert registration.words(line) and read(path).decode() == theirs
+    assert registration.split_words(line) and read(path).decode() == theirs
     person.write(path, theirs + line + "\n", 0o755)
     assert "nothing to change" in run(person, "install", "cline", "--project")
     run(person, "uninstall", "cline", "--project")
@@ -291,9 +291,9 @@ def test_the_opencode_shim(person: Any, says: str, built_in: str | None, mcp: li
 @pytest.mark.parametrize("tail", ["; echo x >> ~/log", " | tee -a /tmp/audit.log", " && true", " > /dev/null"])
 def test_what_a_person_joined_to_our_command_is_theirs(tail: str) -> None:
     """A line with a command of the person's own behind ours is not taken for ours, and so not replaced."""
-    line = registration.line("claude-code", "PostToolUse", "/a b/python", "/x;y/hooks/run.sh", "/s&t'u")
-    assert registration.words(line)[1:3] == ["claude-code", "PostToolUse"]
-    assert registration.words(line + tail) == []
+    line = registration.build_line("claude-code", "PostToolUse", "/a b/python", "/x;y/hooks/run.sh", "/s&t'u")
+    assert registration.split_words(line)[1:3] == ["claude-code", "PostToolUse"]
+    assert registration.split_words(line + tail) == []
 
 
 @pytest.mark.parametrize("name", ["gemini-cli", "qwen-code"])

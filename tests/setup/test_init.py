@@ -48,7 +48,7 @@ def test_from_nothing_to_a_hook_that_is_asked(person: Any) -> None:
 @pytest.mark.parametrize("kind", list(project_kind.EXAMPLES))
 def test_the_example_is_right_when_its_marks_are_taken_away(kind: str) -> None:
     """As it is written, and with the example in force, no file has an error or a warning."""
-    text = project_kind.contract_file([kind] if kind else [], observe=True)
+    text = project_kind.build_contract_file([kind] if kind else [], observe=True)
     assert loader.find_problems(text.encode(), "truecall.yaml") == []
     head, mark, example = text.partition("# contracts:\n")
     assert mark

@@ -105,12 +105,12 @@ def test_the_registered_command_runs_under_sh(person: Any, folder: str) -> None:
     run_sh, python = os.path.join(base, "hooks", "run.sh"), os.path.join(base, "python")
     for path, text in ((run_sh, '#!/bin/sh\nprintf "%s\\n" "$TRUECALL_PYTHON" "$0" "$@"\n'), (python, "")):
         person.write(path, text, 0o755)
-    command = registration.line("claude-code", "PostToolUse", python, run_sh, base)
+    command = registration.build_line("claude-code", "PostToolUse", python, run_sh, base)
     decoded = json.loads(json.dumps({"command": command}, ensure_ascii=False))["command"]
     for shell in ("sh", "dash", "bash"):
         done = subprocess.run([shell, "-c", decoded], capture_output=True, text=True, cwd=person.root, check=True)
         assert done.stdout.split("\n") == [python, run_sh, "claude-code", "PostToolUse", "--state", base, ""]
-    assert registration.words(command)[0] == run_sh and os.listdir(person.root) == []
+    assert registration.split_words(command)[0] == run_sh and os.listdir(person.root) == []
 
 
 @pytest.mark.parametrize("name", ["claude-code", "codex"])

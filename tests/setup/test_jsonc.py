@@ -15,15 +15,15 @@ from truecall_py.clients.copilot_cli import registration as copilot_cli
 from truecall_py.clients.gemini_cli import registration as gemini_cli
 from truecall_py.clients.jsonc import Document, SettingsError
 from truecall_py.clients.payload import quote_word
-from truecall_py.clients.registration import line, words
+from truecall_py.clients.registration import build_line, split_words
 from truecall_py.setup import hook_entries
 
 GEMINI = gemini_cli.REGISTRATION
-COMMANDS = {"AfterTool": line("gemini-cli", "AfterTool", "/py", "/hooks/run.sh", "/state")}
+COMMANDS = {"AfterTool": build_line("gemini-cli", "AfterTool", "/py", "/hooks/run.sh", "/state")}
 
 
 def put(text: str) -> str:
-    return hook_entries.merged(text, GEMINI, COMMANDS).text
+    return hook_entries.merge_entries(text, GEMINI, COMMANDS).text
 
 
 @pytest.mark.parametrize("text, where", [
@@ -72,9 +72,9 @@ INNER = '{"hooks": [{"type": "command", "command": "COMMAND", "timeout": 30000}]
 def test_one_line_stays_one_line(before: str, after: str) -> None:
     """A text on one line gets its entry on that line, with the blanks that it has itself."""
     inner = INNER if ": " in before else INNER.replace(": ", ":").replace(", ", ",")
-    result = hook_entries.merged(before, GEMINI, COMMANDS)
+    result = hook_entries.merge_entries(before, GEMINI, COMMANDS)
     assert result.text == after.replace("@", inner)
-    assert hook_entries.cleaned(result.text, GEMINI, result.created, result.pieces) == before
+    assert hook_entries.remove_entries(result.text, GEMINI, result.created, result.pieces) == before
 
 
 @pytest.mark.parametrize("unit", ["  ", "    ", "\t", "   "])
@@ -84,13 +84,13 @@ def test_indentation_and_newlines_are_those_of_the_file(unit: str, newline: str,
     """What is put in looks like what is there: the file is as if its own tool had written it."""
     value = {"theme": "x", "hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "y"}]}]}, "z": [1]}
     about = claude_code.REGISTRATION
-    commands = {event: line("claude-code", event, "/py", "/hooks/run.sh", "/s") for event in about.events}
+    commands = {event: build_line("claude-code", event, "/py", "/hooks/run.sh", "/s") for event in about.events}
 
     def dumped(plain: object) -> str:
         return bom + json.dumps(plain, indent=unit).replace("\n", newline) + newline
 
-    done = hook_entries.merged(dumped(value), about, commands).text
-    value["hooks"] |= {event: [hook_entries.entry(about, commands[event], event)] for event in about.events}  # type: ignore[operator]
+    done = hook_entries.merge_entries(dumped(value), about, commands).text
+    value["hooks"] |= {event: [hook_entries.build_entry(about, commands[event], event)] for event in about.events}  # type: ignore[operator]
     assert done == dumped(value)
 
 
@@ -104,21 +104,21 @@ def test_indentation_and_newlines_are_those_of_the_file(unit: str, newline: str,
 ])  # fmt: skip
 def test_comments_stay_where_they_are(before: str, after: str) -> None:
     """A comment is never lost and never swallows what comes behind it; taking the entry out gives the file back."""
-    result = hook_entries.merged(before, GEMINI, COMMANDS)
+    result = hook_entries.merge_entries(before, GEMINI, COMMANDS)
     done = result.text
     assert Document(done).root.plain()["hooks"]["AfterTool"][0]["hooks"][0]["command"] == COMMANDS["AfterTool"]
     start, end = after.split("{@}")
     assert done.startswith(start) and done.endswith(end), done
-    assert hook_entries.cleaned(done, GEMINI, None, result.pieces) == before
+    assert hook_entries.remove_entries(done, GEMINI, None, result.pieces) == before
 
 
 def test_a_trailing_comma_stays_one() -> None:
     """Where a list ends in a comma, it still does, with the entry before it."""
     doc = Document('{\n  "a": [\n    1,\n  ],\n}')
-    text, piece = jsonc.added(doc, doc.root.members[0].node, "", {"b": 1})
+    text, piece = jsonc.add_entry(doc, doc.root.members[0].node, "", {"b": 1})
     assert text == '{\n  "a": [\n    1,\n    {\n      "b": 1\n    },\n  ],\n}' and piece.endswith(",")
     doc = Document(text)
-    assert jsonc.removed(doc, doc.root.members[0].node, 1) == '{\n  "a": [\n    1,\n  ],\n}'
+    assert jsonc.remove_entry(doc, doc.root.members[0].node, 1) == '{\n  "a": [\n    1,\n  ],\n}'
 
 
 def test_taking_out_leaves_everything_else(seeds: int = 4000) -> None:
@@ -138,7 +138,7 @@ def test_taking_out_leaves_everything_else(seeds: int = 4000) -> None:
         plain = node.plain()
         expected = {**plain} if isinstance(plain, dict) else [*plain]
         expected.pop(node.members[number].key if isinstance(expected, dict) else number)  # type: ignore[arg-type]
-        done = jsonc.removed(doc, node, number)
+        done = jsonc.remove_entry(doc, node, number)
         again = Document(done)
         left = sum(not node.members[number].at <= place[0] < node.members[number].node.end for place in doc.comments)
         assert len(again.comments) == left, (seed, text, done)
@@ -173,7 +173,7 @@ def test_a_file_in_which_the_client_would_run_nothing_is_refused(about: object, 
     registration = about.REGISTRATION  # type: ignore[attr-defined]
     commands = dict.fromkeys(registration.events, COMMANDS["AfterTool"])
     with pytest.raises(SettingsError, match=words_in_it) as caught:
-        hook_entries.merged(text, registration, commands)
+        hook_entries.merge_entries(text, registration, commands)
     assert caught.value.offset >= 0 and caught.value.do
 
 
@@ -182,12 +182,12 @@ def test_ours_is_told_by_what_no_upgrade_changes() -> None:
     for command in (
         COMMANDS["AfterTool"],
         "TRUECALL_PYTHON=/usr/bin/python3 /opt/a/run.sh codex PostToolUse",
-        line("x", "y", "/a b'c\"d$(e)`f`\\", "/\u00fc \u2603/run.sh", "/s"),
+        build_line("x", "y", "/a b'c\"d$(e)`f`\\", "/\u00fc \u2603/run.sh", "/s"),
     ):
-        assert words(command)[1:], command
+        assert split_words(command)[1:], command
     for other in ("/hooks/run.sh claude-code", "echo TRUECALL_PYTHON=1 run.sh", "TRUECALL_PYTHON=1 other.sh", "",
                   None, 5, "TRUECALL_PYTHON='x run.sh"):  # fmt: skip
-        assert not words(other), other
+        assert not split_words(other), other
     assert quote_word("it's") == "'it'\"'\"'s'"
 
 
@@ -200,9 +200,9 @@ def test_several_of_ours_become_one_and_a_shared_group_keeps_the_other() -> None
     ], "BeforeTool": [{"hooks": [mine]}]}}, indent=2)  # fmt: skip
     done = json.loads(put(text))["hooks"]
     assert done["AfterTool"] == [
-        {"matcher": "a", "hooks": [theirs]}, hook_entries.entry(GEMINI, COMMANDS["AfterTool"], "AfterTool"), {"hooks": [theirs]},
+        {"matcher": "a", "hooks": [theirs]}, hook_entries.build_entry(GEMINI, COMMANDS["AfterTool"], "AfterTool"), {"hooks": [theirs]},
     ] and done["BeforeTool"] == []  # fmt: skip
-    left = json.loads(hook_entries.cleaned(text, GEMINI, None, ()))
+    left = json.loads(hook_entries.remove_entries(text, GEMINI, None, ()))
     assert left == {"hooks": {"AfterTool": [{"matcher": "a", "hooks": [theirs]}, {"hooks": [theirs]}]}}
 
 
@@ -210,4 +210,4 @@ def test_a_large_file_is_read_in_a_moment() -> None:
     """A megabyte of somebody's settings is no reason to give up."""
     text = json.dumps({"permissions": {"allow": [f"Bash(x {number})" for number in range(50_000)]}}, indent=2)
     done = put(text)
-    assert hook_entries.cleaned(done, GEMINI, None, ()) == text
+    assert hook_entries.remove_entries(done, GEMINI, None, ()) == text

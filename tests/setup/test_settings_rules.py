@@ -140,9 +140,9 @@ def found_by_doctor(person: Any, name: str) -> list[registrations.Finding]:
     about = HARNESSES[name].REGISTRATION
     path = home(person, USER[name])
     said = read(path).decode()
-    mine = registrations.inside(about, "user", path, said)
+    mine = registrations.list_handlers(about, "user", path, said)
     assert {each.event for each in mine} == set(about.events)
-    return list(registration_faults.unread(mine, registrations.Inventory(tuple(mine), (), {path: said})))
+    return list(registration_faults.find_unread(mine, registrations.Inventory(tuple(mine), (), {path: said})))
 
 
 @pytest.mark.parametrize("name, path, value", cases(VOID, BAD))
@@ -191,8 +191,8 @@ def pasted() -> Any:
         from truecall_py.clients import registration
 
         about = HARNESSES[name].REGISTRATION
-        line = registration.line
-        return registration.fragment(about, lambda event: line(name, event, "/usr/bin/python3", "/x/hooks/run.sh", "/s"))
+        line = registration.build_line
+        return registration.build_fragment(about, lambda event: line(name, event, "/usr/bin/python3", "/x/hooks/run.sh", "/s"))
 
     return fragment
 
@@ -244,7 +244,7 @@ def test_a_value_is_not_repeated(person: Any) -> None:
     out = run(person, "install", "claude-code", code=2)
     assert "sk-secret" not in out.split("What belongs")[0] and read(file).startswith(b'{"env"')
     about = HARNESSES["claude-code"].REGISTRATION
-    assert {each.what.partition(",")[0] for each in settings_rules.faults(Document(read(file).decode()), about)} == {
+    assert {each.what.partition(",")[0] for each in settings_rules.find_faults(Document(read(file).decode()), about)} == {
         "env is a text", "cleanupPeriodDays is -3"
     }  # fmt: skip
 

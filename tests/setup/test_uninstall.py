@@ -98,9 +98,9 @@ def test_an_edit_in_between_is_kept(person: Any, name: str, records: bool, monke
         expected = Document(text).root.plain()
         key = "description" if name == "codex" else "added"
         if edit == 0 and doc.root.get(key) is None:
-            from truecall_py.clients.jsonc import added
+            from truecall_py.clients.jsonc import add_entry
 
-            changed, _ = added(doc, doc.root, key, "by hand")
+            changed, _ = add_entry(doc, doc.root, key, "by hand")
             expected[key] = "by hand"
         elif edit == 1:
             changed = doc.text.replace("lint", "lint --fix")

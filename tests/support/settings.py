@@ -82,7 +82,7 @@ def commands(path: str) -> dict[str, str]:
         for group in groups:
             for handler in group.get("hooks", [group]):
                 command = handler.get("command", handler.get("bash"))
-                if registration.words(command):
+                if registration.split_words(command):
                     assert event not in found
                     found[event] = command
     return found

@@ -47,8 +47,8 @@ def judge(
     ends = time.monotonic() + deadline
     call = call_of(payload, harness)
     if call is None:
-        return guarded(payload, loaded(contracts), harness, ends, verified)
-    verdicts = judge_contracts(find_contracts(loaded(contracts), call), call, ends, snapshot=snapshot)
+        return guarded(payload, load_sources(contracts), harness, ends, verified)
+    verdicts = judge_contracts(find_contracts(load_sources(contracts), call), call, ends, snapshot=snapshot)
     return conclude(call, verdicts)
 
 
@@ -58,7 +58,7 @@ def guarded(
 ) -> Judgement:  # fmt: skip
     """What the guards say of a call that is announced; a Judgement without a call for any other event, and where no
     guard is about it."""
-    call = announced_of(payload, harness)
+    call = parse_announced(payload, harness)
     if call is None:
         return Judgement(None)
     from truecall_py.guards.barrier import judge_guards
@@ -84,26 +84,26 @@ def look_before(
     Code or Codex), for `judge` after it. None where that is nothing, or for any other event. The parameters and
     errors are those of `judge`."""
     ends = time.monotonic() + deadline
-    call = announced_of(payload, harness)
-    return None if call is None else judging.take_snapshot(find_contracts(loaded(contracts), call), call, ends)
+    call = parse_announced(payload, harness)
+    return None if call is None else judging.take_snapshot(find_contracts(load_sources(contracts), call), call, ends)
 
 
 def call_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
     """The ToolCall of a payload; None for an event that is no finished tool call. Raises PayloadError."""
-    plain = plain_of(payload)
+    plain = load_payload(payload)
     call: ToolCall | None = clients.load_hook(harness or clients.recognise(plain)).parse(plain)
     return call
 
 
-def announced_of(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
+def parse_announced(payload: Mapping[str, Any] | str | bytes, harness: str | None = None) -> ToolCall | None:
     """The ToolCall that a payload announces; None for any other event. Raises PayloadError."""
-    plain = plain_of(payload)
+    plain = load_payload(payload)
     module = clients.load_hook(harness or clients.recognise(plain))
     call: ToolCall | None = module.announced(plain) if hasattr(module, "announced") else None
     return call
 
 
-def plain_of(payload: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
+def load_payload(payload: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
     """The object that a payload is. Raises PayloadError."""
     if isinstance(payload, str):
         payload = payload.encode("utf-8", "surrogatepass")
@@ -115,7 +115,7 @@ def plain_of(payload: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
     return plain
 
 
-def loaded(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Source]) -> Sequence[Source]:
+def load_sources(contracts: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Source]) -> Sequence[Source]:
     if isinstance(contracts, (str, os.PathLike)):
         return [pin.load_untrusted(os.fspath(contracts))]
     if isinstance(contracts, Mapping):

@@ -58,7 +58,7 @@ def append_contract(data: bytes, lines: Sequence[str], path: str) -> bytes:
     old = text.split(ending)
     new = insert_lines(old, list(lines), parse(data))
     contents = ending.join(new).encode("utf-8") if new is not None else b""
-    if new is None or not adds_one(data, contents):
+    if new is None or not adds_one_contract(data, contents):
         raise UsageError("there is no place in this file at which a contract can be added safely", path, ADD_BY_HAND)
     return contents
 
@@ -98,7 +98,7 @@ def indent_line(line: str, by: int) -> str:
     return " " * by + line if by >= 0 else line[-by:]
 
 
-def adds_one(before: bytes, after: bytes) -> bool:
+def adds_one_contract(before: bytes, after: bytes) -> bool:
     """Whether the new content loads, and says the same as the old one and one contract more at the end."""
     old, new = parse(before), parse(after)
     if any(problem.severity == "error" for problem in loader.find_problems(after, "")):

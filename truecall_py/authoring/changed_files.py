@@ -155,7 +155,7 @@ def compare_folders(folder: str, before: str) -> list[Change]:
     return sorted(changes, key=lambda change: change.path)
 
 
-def file_size(path: str) -> int:
+def find_file_size(path: str) -> int:
     """The size of a file; 0 for one that is gone."""
     try:
         return os.path.getsize(path)

@@ -6,7 +6,14 @@ from __future__ import annotations
 import json
 import re
 
-from truecall_py.authoring.convert_templates import Refused, command, pattern, place, template, templated
+from truecall_py.authoring.convert_templates import (
+    Refused,
+    convert_command,
+    convert_pattern,
+    convert_template,
+    has_template,
+    place,
+)
 from truecall_py.contract_files import loader
 from truecall_py.contract_files.lint import warnings
 from truecall_py.contract_files.yaml_writer import write_comment, write_duration, write_flow
@@ -206,14 +213,14 @@ def convert_file_exists(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
             else:
                 params[ours] = size
     if "contains" in given:
-        params["contains"] = template(require_text(given, "contains"))
+        params["contains"] = convert_template(require_text(given, "contains"))
     entry.say("a folder no longer counts as the file; if one is meant, add type: dir")
     entry.passed_over(given, ("path", "minSize", "maxSize", "contains"), "file_exists")
     return {"file_exists": params}
 
 
 def convert_http(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
-    params: dict[str, Any] = {"url": template(require_text(given, "url"))}
+    params: dict[str, Any] = {"url": convert_template(require_text(given, "url"))}
     wanted = given.get("status", given.get("expectStatus"))
     if isinstance(wanted, str) and wanted.isascii() and wanted.isdigit():
         wanted = int(wanted)
@@ -225,7 +232,7 @@ def convert_http(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     if method != "GET":
         params["method"] = method
     if isinstance(given.get("headers"), dict) and given["headers"]:
-        params["headers"] = {str(key): template(str(value)) for key, value in given["headers"].items()}
+        params["headers"] = {str(key): convert_template(str(value)) for key, value in given["headers"].items()}
     body = convert_matcher(entry, given, ("bodyContains", "contains"), ("bodyMatches", "matches"))
     if body:
         params["body"] = body
@@ -239,7 +246,7 @@ def convert_http(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_shell(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
-    argv, words = command(require_text(given, "command"))
+    argv, words = convert_command(require_text(given, "command"))
     entry.say(words)
     params: dict[str, Any] = {"run": argv}
     code = given.get("exitCode", given.get("expectExit", given.get("exit")))
@@ -271,7 +278,7 @@ def convert_result(entry: Entry, given: dict[str, Any]) -> dict[str, Any]:
     for theirs, ours in pairs.items():
         if theirs in given:
             value = given[theirs]
-            asserted[ours] = template(value) if isinstance(value, str) and ours != "type" else value
+            asserted[ours] = convert_template(value) if isinstance(value, str) and ours != "type" else value
     if not asserted:
         raise Refused("result asserts nothing: say equals, contains, matches or exists")
     entry.passed_over(given, ("path", "contains", "matches", *pairs), "result")
@@ -307,10 +314,12 @@ def convert_matcher(
     found: dict[str, Any] = {}
     for key in texts:
         if key in given:
-            found["contains"] = template(require_text(given, key)) if isinstance(given[key], str) else given[key]
+            found["contains"] = (
+                convert_template(require_text(given, key)) if isinstance(given[key], str) else given[key]
+            )
     for key in patterns:
         if key in given:
-            found["matches"], words = pattern(given[key], key)
+            found["matches"], words = convert_pattern(given[key], key)
             entry.say(words)
     return found
 
@@ -331,6 +340,6 @@ def write_contract(entry: Entry) -> list[str]:
     problems = loader.find_problems(text.encode(), "")
     if problems:
         raise Refused("; ".join(f"{problem.code} {problem.message} ({problem.hint})" for problem in problems[:2]))
-    if templated(text) and "result." in text:
+    if has_template(text) and "result." in text:
         entry.say("a value that is null, an object or missing is could-not-verify here, never a text")
     return [line for note in entry.notes for line in write_comment(note.words, 2)] + lines

@@ -32,7 +32,7 @@ class Refused(Exception):
     """There is no safe counterpart; the text says why."""
 
 
-def template(text: str) -> str:
+def convert_template(text: str) -> str:
     """A text with the ancestor's templates as ours. Raises Refused for one that names nothing a call has."""
     return TEMPLATE.sub(lambda found: "{{" + name(found[1] if found[1] is not None else found[2]) + "}}", text)
 
@@ -45,24 +45,24 @@ def name(written: str) -> str:
     return f"{ROOTS[root]}.{rest}" if rest else ROOTS[root]
 
 
-def templated(text: str) -> bool:
+def has_template(text: str) -> bool:
     return TEMPLATE.search(text) is not None
 
 
 def place(path: str) -> tuple[str, str]:
     """(path, what to say of it): a relative one is pinned to the contract's folder."""
-    path = template(path)
+    path = convert_template(path)
     if not path or path.startswith(("/", "~", "{{")):
         return path, ""
     return "{{project}}/" + path.removeprefix("./"), "a relative path now starts at the folder of the contract file"
 
 
-def command(line: str) -> tuple[list[str], str]:
+def convert_command(line: str) -> tuple[list[str], str]:
     """(argv, what to say of it) of a shell string. Raises Refused where a value would become part of a script."""
-    words = simple(template(line))
+    words = split_simple_command(convert_template(line))
     if words is not None:
         return words, ""
-    if templated(line):
+    if has_template(line):
         raise Refused(
             "a value of the call would become part of a shell script; pass it as an argument: "
             'command: {run: [sh, -c, "... \\"$1\\" ...", sh, "{{args.NAME}}"]}'
@@ -70,7 +70,7 @@ def command(line: str) -> tuple[list[str], str]:
     return ["sh", "-c", line], "a shell script, of which the last exit code alone counts; a list of words is better"
 
 
-def simple(line: str) -> list[str] | None:
+def split_simple_command(line: str) -> list[str] | None:
     """The words of a command line that needs no shell, None for any other."""
     bare = TEMPLATE.sub("", line)
     if SHELL.intersection(bare):
@@ -79,7 +79,7 @@ def simple(line: str) -> list[str] | None:
         words = shlex.split(line)
     except ValueError:
         return None
-    if not words or "=" in words[0] or words[0] in BUILTINS or templated(words[0]):
+    if not words or "=" in words[0] or words[0] in BUILTINS or has_template(words[0]):
         return None
     # A quote that stood inside a template, or a template that a blank cut in two.
     if len(TEMPLATE.findall(line)) != sum(len(TEMPLATE.findall(word)) for word in words):
@@ -87,11 +87,11 @@ def simple(line: str) -> list[str] | None:
     return words
 
 
-def pattern(written: Any, what: str) -> tuple[str, str]:
+def convert_pattern(written: Any, what: str) -> tuple[str, str]:
     """(regular expression of Python, what to say of it). Raises Refused."""
     if not isinstance(written, str) or not written:
         raise Refused(f"{what} is no regular expression")
-    if templated(written):
+    if has_template(written):
         raise Refused(f"{what} holds a template: a value of the call never becomes part of a pattern; use contains")
     found, flags = written, ""
     literal = LITERAL.match(written)

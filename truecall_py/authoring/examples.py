@@ -82,7 +82,7 @@ class Ran:
         return not self.trouble and self.state == self.wanted
 
 
-def subjects(path: str) -> list[Subject]:
+def list_subjects(path: str) -> list[Subject]:
     """Every contract of a file's own. Raises ContractError for a file that cannot be used."""
     data = pin.read_contract_file(path)
     loaded = loader.load(data, path)
@@ -103,15 +103,15 @@ def run(subject: Subject) -> Iterator[Ran]:
     """Judges every example of a contract, each in a world of its own."""
     for example in subject.examples:
         with tempfile.TemporaryDirectory(prefix="truecall-test-", ignore_cleanup_errors=True) as root:
-            yield ran(subject, example, root)
+            yield run_example(subject, example, root)
 
 
-def ran(subject: Subject, example: Example, root: str) -> Ran:
+def run_example(subject: Subject, example: Example, root: str) -> Ran:
     """What comes of one example in an empty folder. An example may ruin its own world, and then fails alone."""
     try:
         with contextlib.closing(SmallWorld(root)) as world:
             try:
-                return judged(subject, example, world)
+                return judge_example(subject, example, world)
             except TruecallError as error:
                 return Ran(example, "", (), world.unfilled(str(error)))
             except (OSError, ValueError) as error:
@@ -120,27 +120,27 @@ def ran(subject: Subject, example: Example, root: str) -> Ran:
         return Ran(example, "", (), f"could not be run: {error}")
 
 
-def judged(subject: Subject, example: Example, world: SmallWorld) -> Ran:
+def judge_example(subject: Subject, example: Example, world: SmallWorld) -> Ran:
     """What comes of one example. Raises TruecallError where it cannot be judged; OSError and ValueError where `setup`
     cannot be run, or left no world to be judged in."""
     plain = example.plain
-    bring(subject, world)
+    copy_code(subject, world)
     before, after = plain.get("before"), plain.get("world") or {}
     if after.get("serve") or (before or {}).get("serve"):
         world.listen()
-    name, payload = completed(plain.get("harness", ""), plain["payload"])
+    name, payload = complete_payload(plain.get("harness", ""), plain["payload"])
     payload = world.filled_in(payload)
-    contracts = [compiled(subject, world)]
+    contracts = [compile_alone(subject, world)]
     snapshot = None
     if before is not None:
         world.build(before)
         with world.entered():
-            asking = announced(name, payload)
+            asking = announce_payload(name, payload)
             snapshot = None if asking is None else api.look_before(asking, contracts, harness=name)
         time.sleep(TICK)
     world.build(after)
-    if before_call(payload, name, subject):
-        payload = announced(name, payload) or payload
+    if is_guard_example(payload, name, subject):
+        payload = announce_payload(name, payload) or payload
     with world.entered():
         # an example is all of its session: what it does not name was not verified
         given = plain.get("verified") or ()
@@ -151,7 +151,7 @@ def judged(subject: Subject, example: Example, world: SmallWorld) -> Ran:
     if judgement.call is None:
         return Ran(example, "", (), "the payload is of an event that is no finished tool call")
     verdicts = judgement.verdicts
-    return Ran(example, worst(verdicts), verdicts)
+    return Ran(example, find_worst(verdicts), verdicts)
 
 
 def is_announced(payload: dict[str, Any], harness: str) -> bool:
@@ -159,19 +159,19 @@ def is_announced(payload: dict[str, Any], harness: str) -> bool:
     return payload.get("hook_event_name") == getattr(clients.load_hook(harness), "BEFORE", "")
 
 
-def before_call(payload: dict[str, Any], harness: str, subject: Subject) -> bool:
+def is_guard_example(payload: dict[str, Any], harness: str, subject: Subject) -> bool:
     """Whether an example is one of a guard: its payload says so, or its contract is nothing else."""
     only = not {"post", "receipt"} & set(subject.entry)
     return is_announced(payload, harness) or (only and any(name in payload for name in ("tool_name", "tool_input")))
 
 
-def worst(verdicts: Sequence[Verdict]) -> str:
+def find_worst(verdicts: Sequence[Verdict]) -> str:
     """The verdict that counts; `none` where the contract did not apply."""
     states = {verdict.state for verdict in verdicts}
     return next((state for state in (REFUTED, UNVERIFIED, VERIFIED) if state in states), NONE)
 
 
-def bring(subject: Subject, world: SmallWorld) -> None:
+def copy_code(subject: Subject, world: SmallWorld) -> None:
     """The code that a contract names stands in the example's world as in its own folder. Raises UsageError."""
     for written in subject.code:
         file = os.path.normpath(os.path.join(subject.project, written))
@@ -183,7 +183,7 @@ def bring(subject: Subject, world: SmallWorld) -> None:
                 raise UsageError(what, file, "look at its permissions") from None
 
 
-def completed(harness: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def complete_payload(harness: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(harness, payload) with the keys that every payload of that harness has. Raises PayloadError."""
     payload = dict(given)
     harness = harness or payload.pop("harness", "")
@@ -198,7 +198,7 @@ def completed(harness: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]
     return harness, payload
 
 
-def announced(harness: str, payload: dict[str, Any]) -> dict[str, Any] | None:
+def announce_payload(harness: str, payload: dict[str, Any]) -> dict[str, Any] | None:
     """The same call as its harness announces it; None where it announces none."""
     module = clients.load_hook(harness)
     if not hasattr(module, "BEFORE"):
@@ -207,7 +207,7 @@ def announced(harness: str, payload: dict[str, Any]) -> dict[str, Any] | None:
     return {**kept, "hook_event_name": module.BEFORE}
 
 
-def compiled(subject: Subject, world: SmallWorld) -> Source:
+def compile_alone(subject: Subject, world: SmallWorld) -> Source:
     """The contract alone, as if its file lay in the example's world."""
     entry = copy.deepcopy(subject.entry)
     entry.pop("examples", None)

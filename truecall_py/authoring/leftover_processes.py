@@ -28,7 +28,7 @@ def end(root: str, first: int) -> None:
         return
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        found = list(of_world(os.fsencode(root), int(began.mark)))
+        found = list(list_processes(os.fsencode(root), int(began.mark)))
         if not found:
             return
         for pid in found:
@@ -37,19 +37,19 @@ def end(root: str, first: int) -> None:
         time.sleep(PAUSE)
 
 
-def of_world(root: bytes, began: int) -> Iterator[int]:
+def list_processes(root: bytes, began: int) -> Iterator[int]:
     """The ids of a world's living processes; none of them started before `began`, in ticks of the kernel."""
     spared = process_table.ancestors()
     names = [name for name in os.listdir(process_table.PROC) if name.isdigit()]
     for pid in map(int, names[: process_table.MOST]):
-        if pid in spared or not (marked(pid, root) or stands_in(pid, root)):
+        if pid in spared or not (is_marked(pid, root) or runs_inside(pid, root)):
             continue
         process = process_table.from_proc(pid)
         if process is not None and not process.dead and int(process.mark) >= began:
             yield pid
 
 
-def marked(pid: int, root: bytes) -> bool:
+def is_marked(pid: int, root: bytes) -> bool:
     """Whether a process was started with the variable of this world."""
     try:
         with open(f"{process_table.PROC}/{pid}/environ", "rb") as file:
@@ -58,7 +58,7 @@ def marked(pid: int, root: bytes) -> bool:
         return False  # it ended, or is another person's
 
 
-def stands_in(pid: int, root: bytes) -> bool:
+def runs_inside(pid: int, root: bytes) -> bool:
     """Whether the working folder of a process lies in this world, removed or not."""
     try:
         return os.readlink(b"%s/%d/cwd" % (process_table.PROC.encode(), pid)).startswith(root + b"/")

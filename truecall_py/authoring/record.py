@@ -141,7 +141,7 @@ class Recorder:
     def holding(self, path: str) -> dict[str, Any]:
         """The content of a file, as far as a value of the call says it."""
         held = changed_files.find_held_value(changed_files.read_text(path), self.values)
-        return {"contains": held} if held else {"min_size": 1} if changed_files.file_size(path) else {}
+        return {"contains": held} if held else {"min_size": 1} if changed_files.find_file_size(path) else {}
 
     def of_address(self, template: str, value: str) -> Iterator[Candidate]:
         name = template.strip("{}")

@@ -136,7 +136,7 @@ class SmallWorld:
         full = os.path.normpath(os.path.join(self.folder, self.filled(path)))
         parent = os.path.dirname(full)
         roots = (self.folder, self.home)
-        if not any(inside(full, root) and inside(os.path.realpath(parent), root) for root in roots):
+        if not any(is_inside(full, root) and is_inside(os.path.realpath(parent), root) for root in roots):
             raise ValueError(f"{path} lies outside the example's own world")
         os.makedirs(parent, exist_ok=True)
         return full
@@ -144,7 +144,7 @@ class SmallWorld:
     def own(self, path: str) -> str:
         """The same, of a name that may be written through. Raises ValueError where it is a link out of this world."""
         full = self.place(path)
-        if not any(inside(os.path.realpath(full), root) for root in (self.folder, self.home)):
+        if not any(is_inside(os.path.realpath(full), root) for root in (self.folder, self.home)):
             raise ValueError(f"{path} is a link out of the example's own world")
         return full
 
@@ -258,5 +258,5 @@ class SmallWorld:
             os.close(here)
 
 
-def inside(path: str, folder: str) -> bool:
+def is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder + "/")

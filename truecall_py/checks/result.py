@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from truecall_py.checks import STRUCTURE
 from truecall_py.checks.support.outcomes import refuted, unverified, verified
-from truecall_py.clients.payload import text_of
+from truecall_py.clients.payload import find_text
 from truecall_py.contracts.facts import find_exit_code, find_reported, value_at
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import DELTAS, describe, is_comparable, matches, quote_value, refuse_unreachable
@@ -86,7 +86,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     elif of == "is_error":
         value = ABSENT if call.is_error is None else call.is_error
     elif of == "text":
-        value = text_of(call)
+        value = find_text(call)
         if value is None:
             return unverified(expected, "the call has no answer", "tool")
     else:

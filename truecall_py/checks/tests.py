@@ -216,11 +216,11 @@ def judge_text(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     """Judge the words of the tool. They can refute its claim, but they verify it only if the contract accepts
     that."""
     from truecall_py.checks.support.runner_summaries import parse_summaries
-    from truecall_py.clients.payload import text_of
+    from truecall_py.clients.payload import find_text
     from truecall_py.contracts.facts import find_exit_code
 
     expected = expect(params)
-    said = text_of(call)
+    said = find_text(call)
     if not said:
         return unverified(expected, "the call has no text", "harness")
     runs = parse_summaries(params["output"], said)

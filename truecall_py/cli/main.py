@@ -91,7 +91,7 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def explained(error: TruecallError) -> str:
+def explain_error(error: TruecallError) -> str:
     if isinstance(error, ContractError):
         lines = [
             f"{error.path}:{problem.line}:{problem.column}: {problem.code} {problem.message}"
@@ -121,23 +121,23 @@ def run(argv: list[str]) -> int:
         say("\ntruecall: stopped. Nothing was changed.")
         return 130
     except TruecallError as error:
-        say(f"truecall: {explained(error)}")
+        say(f"truecall: {explain_error(error)}")
         return error.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 2
     except OSError as error:
         if error.errno not in FULL or error.filename is not None:
-            return bug(error)
+            return report_bug(error)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # otherwise Python reports the error again on exit
         say(f"truecall: cannot write the output: {error.strerror}\n  -> free some space, or write it elsewhere")
         return 2
     except Exception as error:
-        return bug(error)
+        return report_bug(error)
     return code if isinstance(code, int) else 0
 
 
-def bug(error: Exception) -> int:
+def report_bug(error: Exception) -> int:
     """Writes a crash report without user data and says where it is; returns exit code 3."""
     path = crash_report.write_report(error, paths.find_state_folder())
     where = f"\n  -> the crash report holds none of your data: {path}" if path else ""

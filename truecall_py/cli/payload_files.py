@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from truecall_py.api import announced_of, call_of
+from truecall_py.api import call_of, parse_announced
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core import paths
 from truecall_py.core.errors import PayloadError, UsageError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from truecall_py.trust.store import Source
 
 
-def found(names: Iterable[str]) -> list[str]:
+def find_payloads(names: Iterable[str]) -> list[str]:
     """The payloads to read: files and `-` as named, and all *.json files below a folder. Raises UsageError."""
     paths: list[str] = []
     for name in names:
@@ -50,13 +50,13 @@ def call(name: str, harness: str | None) -> ToolCall | None:
     """The finished or announced call of a payload. Raises PayloadError with the file's name."""
     try:
         data = read(name)
-        return call_of(data, harness) or announced_of(data, harness)
+        return call_of(data, harness) or parse_announced(data, harness)
     except PayloadError as error:
         do = error.do or "give what a client writes to a hook's standard input: one JSON object per file"
         raise PayloadError(error.what, error.where or name, do) from None
 
 
-def sources(given: str | None) -> list[Source]:
+def find_sources(given: str | None) -> list[Source]:
     """The given contract file, or every truecall.yaml from here upward and the user's own. Raises ContractError and
     UsageError."""
     if given:

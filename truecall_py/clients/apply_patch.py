@@ -15,12 +15,12 @@ HEADERS = (ADD, UPDATE, DELETE)
 ACTIONS = {"add": "write", "update": "edit", "move": "edit", "delete": "delete"}
 
 
-def kinds(changed: tuple[File, ...]) -> frozenset[str]:
+def classify_patch(changed: tuple[File, ...]) -> frozenset[str]:
     """The kinds of a call that applies a patch."""
     return frozenset(ACTIONS[file.action] for file in changed) or frozenset(("edit",))
 
 
-def sections(patch: str) -> Iterator[tuple[str, str, list[str]]]:
+def split_sections(patch: str) -> Iterator[tuple[str, str, list[str]]]:
     """(header, path, lines below it) of every file section, in order."""
     header = path = ""
     body: list[str] = []
@@ -40,11 +40,11 @@ def sections(patch: str) -> Iterator[tuple[str, str, list[str]]]:
         yield header, path, body
 
 
-def files(patch: str, folder: str | None) -> tuple[File, ...]:
+def list_files(patch: str, folder: str | None) -> tuple[File, ...]:
     """Every file that the patch changes, its path made absolute against `folder`. A move gives two: the
     old path as `move`, the new one as `update`."""
     files = []
-    for header, path, body in sections(patch):
+    for header, path, body in split_sections(patch):
         target = os.path.join(folder, path) if folder else path
         if header == ADD:
             lines = [line[1:] for line in body if line.startswith("+")]

@@ -39,7 +39,7 @@ class Fate:
     never: bool = False
 
 
-def fates(harness: str, path: str | None, calls: Iterable[str], world: World) -> dict[str, Fate]:
+def read_fates(harness: str, path: str | None, calls: Iterable[str], world: World) -> dict[str, Fate]:
     """The fate of each call that the transcript at `path`, of this client, tells of."""
     wanted = {name: name.encode("utf-8", "replace") for name in calls if name}
     fates: dict[str, Fate] = {}
@@ -57,7 +57,7 @@ def fates(harness: str, path: str | None, calls: Iterable[str], world: World) ->
                 break
             if not any(word in line for name, word in wanted.items() if name not in sure):
                 continue
-            for name, fate, final in told(reader, line):
+            for name, fate, final in read_lines(reader, line):
                 if name in wanted and name not in sure and (final or name not in fates):
                     fates[name] = fate
                     if final:
@@ -69,7 +69,7 @@ def fates(harness: str, path: str | None, calls: Iterable[str], world: World) ->
     return fates
 
 
-def readable(path: str | None) -> bool:
+def is_readable(path: str | None) -> bool:
     """Whether there is a transcript that can be read, so that what it does not tell says something."""
     try:
         os.close(os.open(path or "", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
@@ -78,7 +78,7 @@ def readable(path: str | None) -> bool:
     return True
 
 
-def ended_before(harness: str, path: str | None, call: str, at: float, world: World) -> bool:
+def has_ended_before(harness: str, path: str | None, call: str, at: float, world: World) -> bool:
     """Whether the transcript at `path`, of this client, says that a call had ended before `at`, in seconds since the
     epoch."""
     reader = find_part(harness, "call_outcomes")
@@ -93,9 +93,9 @@ def ended_before(harness: str, path: str | None, call: str, at: float, world: Wo
         for line in read_backwards(descriptor, world) if word else ():
             if word in line and any(
                 name == call and (fate.said == FAILURE or (fate.said == SUCCESS and reader.SUCCESS_IS_END))
-                for name, fate, _ in told(reader, line)
+                for name, fate, _ in read_lines(reader, line)
             ):
-                return written_before(line, at)
+                return is_written_before(line, at)
         return False
     except (OSError, Unverified):
         return False
@@ -103,7 +103,7 @@ def ended_before(harness: str, path: str | None, call: str, at: float, world: Wo
         os.close(descriptor)
 
 
-def written_before(line: bytes, at: float) -> bool:
+def is_written_before(line: bytes, at: float) -> bool:
     """Whether a line of a transcript bears a time, of UTC, that is not after `at`."""
     import calendar
     import time
@@ -119,7 +119,7 @@ def written_before(line: bytes, at: float) -> bool:
         return False
 
 
-def told(reader: ModuleType, line: bytes) -> Iterator[tuple[str, Fate, bool]]:
+def read_lines(reader: ModuleType, line: bytes) -> Iterator[tuple[str, Fate, bool]]:
     """(call, fate, whether it is the last word on it) of each call that a line is about."""
     try:
         plain = loads(line.decode("utf-8", "replace"))
@@ -129,7 +129,7 @@ def told(reader: ModuleType, line: bytes) -> Iterator[tuple[str, Fate, bool]]:
         yield from reader.read_record(plain)
 
 
-def notified(harness: str, path: str | None, since: int, world: World) -> tuple[dict[str, Fate], int]:
+def read_notices(harness: str, path: str | None, since: int, world: World) -> tuple[dict[str, Fate], int]:
     """The fate of each call whose work went on in the background and has ended, by the notifications in the
     transcript at `path`, of this client, after its first `since` bytes (0: in the last RECENT); and how far it was
     read. The answer to the call itself, which comes when that work begins, is no such word."""
@@ -166,7 +166,7 @@ def number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def words(value: Any) -> str:
+def cut_words(value: Any) -> str:
     """The text of an answer, or of its blocks, as far as it is kept."""
     if isinstance(value, list):
         value = "\n".join(str(block.get("text", "")) for block in value if isinstance(block, dict))

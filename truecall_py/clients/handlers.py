@@ -6,7 +6,7 @@ import os
 import shlex
 
 from truecall_py.clients.payload import quote_word
-from truecall_py.clients.registration import VARIABLE, by_hand, words
+from truecall_py.clients.registration import VARIABLE, is_by_hand, split_words
 from truecall_py.clients.settings_files import PROJECT, place
 from truecall_py.core.record import record
 
@@ -112,21 +112,21 @@ class Inventory:
     read: dict[str, str]
 
 
-def mending(handler: Handler) -> str:
+def render_install(handler: Handler) -> str:
     """The command that writes this registration again."""
     if handler.scope == PLUGIN_SCOPE:
         return handler.about.plugin.install if handler.about.plugin else ""
-    return f"{entering(handler)}truecall install {handler.harness}{' --project' if handler.scope == PROJECT else ''}"
+    return f"{render_cd(handler)}truecall install {handler.harness}{' --project' if handler.scope == PROJECT else ''}"
 
 
-def entering(handler: Handler) -> str:
+def render_cd(handler: Handler) -> str:
     """How to get to the folder whose file this is, where that is another than the current one."""
     folder = handler.path.removesuffix(f"/{handler.about.project}")
     away = handler.scope == PROJECT and folder not in (handler.path, os.getcwd())
     return f"cd {quote_word(folder)} && " if away else ""
 
 
-def removing(handler: Handler) -> str:
+def render_uninstall(handler: Handler) -> str:
     """The command that takes this registration out."""
     if handler.scope == PLUGIN_SCOPE:
         return handler.about.plugin.remove if handler.about.plugin else ""
@@ -139,4 +139,4 @@ def is_ours(command: Any, name: str, scope: str) -> bool:
     """Whether a command in a client's file starts our hook, whoever wrote it there."""
     if scope == PLUGIN_SCOPE:
         return isinstance(command, str) and "run.sh" in command
-    return bool(words(command)) or by_hand(command, name)
+    return bool(split_words(command)) or is_by_hand(command, name)

@@ -208,7 +208,7 @@ def apply(text: str, edits: list[tuple[int, int, str]]) -> str:
     return text
 
 
-def added(doc: Document, container: Node, key: str, value: Any) -> tuple[str, str]:
+def add_entry(doc: Document, container: Node, key: str, value: Any) -> tuple[str, str]:
     """(The text with a member or item put behind the last one, the piece that went in; "" where it went in
     as two). `key` is "" for an array."""
     text, last = doc.text, container.members[-1] if container.members else None
@@ -244,7 +244,7 @@ def added(doc: Document, container: Node, key: str, value: Any) -> tuple[str, st
     return apply(text, [(tail, tail, ","), (at, at, item)]), ""
 
 
-def removed(doc: Document, container: Node, number: int) -> str:
+def remove_entry(doc: Document, container: Node, number: int) -> str:
     """The text without a member or item, its comma and the blanks before it; comments stay."""
     text, member = doc.text, container.members[number]
     if len(container.members) == 1 and not doc.comments_in(container.start, container.end):
@@ -270,7 +270,7 @@ def removed(doc: Document, container: Node, number: int) -> str:
     return apply(text, [*edits, (start, end, "")])
 
 
-def replaced(doc: Document, node: Node, value: Any) -> str:
+def replace_value(doc: Document, node: Node, value: Any) -> str:
     """The text with another value in a place."""
     old = doc.text[node.start : node.end]
     new = doc.written(value, doc.indent(node.start) if "\n" in old or "\r" in old else None)

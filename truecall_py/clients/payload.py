@@ -18,7 +18,7 @@ CONTENT_KINDS = frozenset(("write", "edit"))
 DECODED = 8 * 1024 * 1024  # characters of text that are decoded as JSON
 
 
-def asked(event: object, tool: object, args: object) -> tuple[str, dict[str, Any]]:
+def parse_request(event: object, tool: object, args: object) -> tuple[str, dict[str, Any]]:
     """The tool's name and its arguments. Raises PayloadError where they are not what a call has."""
     if not isinstance(tool, str) or not tool:
         raise PayloadError(f"the {str(event)[:60]} payload names no tool")
@@ -27,7 +27,7 @@ def asked(event: object, tool: object, args: object) -> tuple[str, dict[str, Any
     return tool, args
 
 
-def unanswered(call: ToolCall, event: str) -> ToolCall:
+def make_unanswered(call: ToolCall, event: str) -> ToolCall:
     """A call as it is before it is made, when nobody has said anything of it."""
     unsaid = {"event": event, "reported": UNKNOWN, "exit_code": None, "transcript": None, "duration": None,
               "result": ABSENT, "text": None, "is_error": None, "response": ABSENT}  # fmt: skip
@@ -51,7 +51,7 @@ def stopping(harness: str, payload: dict[str, Any], turn: str) -> Stop | None:
         harness, str(event), str(payload.get("session_id") or ""), f"{number}/{agent}" if agent else number, agent,
         message if isinstance(message, str) else None,
         payload.get("stop_hook_active", False) is not False,  # whoever sends something else is not held for ever
-        transcript if isinstance(transcript, str) else None, folder_of(payload.get("cwd")), running,
+        transcript if isinstance(transcript, str) else None, resolve_folder(payload.get("cwd")), running,
     )  # fmt: skip
 
 
@@ -71,25 +71,25 @@ def quote_word(text: str) -> str:
     return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
-def absolute(path: str, folder: str | None) -> str:
+def resolve_path(path: str, folder: str | None) -> str:
     """The path as a client's own tools take it: ~ is the home folder, relative is against the session's."""
     if path == "~" or path.startswith("~/"):
         return os.path.expanduser(path)
     return os.path.join(folder, path) if folder else path
 
 
-def folder_of(given: object) -> str | None:
+def resolve_folder(given: object) -> str | None:
     """A folder that a client names; one that is not absolute is none."""
     return given if isinstance(given, str) and given.startswith("/") else None
 
 
-def neutral(args: dict[str, Any], **names: str) -> dict[str, Any]:
+def add_neutral_names(args: dict[str, Any], **names: str) -> dict[str, Any]:
     """The arguments as sent, with each neutral name beside the client's own for it."""
     added = {name: args[own] for name, own in names.items() if name not in args and isinstance(args.get(own), str)}
     return {**args, **added} if added else args
 
 
-def moment(given: object) -> str:
+def find_moment(given: object) -> str:
     """When an event happened, as a client that names no call says it, in the place of the call's id: milliseconds
     since the epoch, or the same as a time of ISO 8601 in UTC; "" for anything else. All hooks of one event are told
     the same, and the next call's event comes later."""
@@ -99,14 +99,14 @@ def moment(given: object) -> str:
     return given if isinstance(given, str) and 20 <= len(given) <= 40 and given.endswith("Z") else ""
 
 
-def whole(digits: str) -> int | None:
+def parse_number(digits: str) -> int | None:
     """The number that a client wrote, None where it is none."""
     plain = digits.strip()
     bare = plain.removeprefix("-")
     return int(plain) if bare.isascii() and bare.isdigit() and len(bare) < 12 else None
 
 
-def claim(shell: bool, failed: bool, code: int | None) -> str:
+def find_claim(shell: bool, failed: bool, code: int | None) -> str:
     """What the harness says of a call that has ended. The event of a success comes after failing commands too,
     so a command has succeeded only where its exit code is known."""
     if failed or code:
@@ -114,7 +114,7 @@ def claim(shell: bool, failed: bool, code: int | None) -> str:
     return UNKNOWN if shell and code is None else SUCCESS
 
 
-def decoded(text: str) -> Any:
+def decode_json(text: str) -> Any:
     """The object or list that the text is, ABSENT where it is none."""
     head = text[:64].lstrip()
     if not head.startswith(("{", "[")) or len(text) > DECODED:
@@ -129,11 +129,11 @@ def is_block(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("type"), str)
 
 
-def blocks(items: list[Any]) -> tuple[Any, str]:
+def read_blocks(items: list[Any]) -> tuple[Any, str]:
     """(result, text) of content blocks: the result is the one text block that is JSON. Where several are,
     none is *the* result."""
     texts = [item["text"] for item in items if is_block(item) and isinstance(item.get("text"), str)]
-    values = [value for value in map(decoded, texts) if value is not ABSENT]
+    values = [value for value in map(decode_json, texts) if value is not ABSENT]
     return (values[0] if len(values) == 1 else ABSENT), "\n".join(texts)
 
 
@@ -151,16 +151,16 @@ def read(answer: Any) -> tuple[Any, str | None, bool | None]:
     if answer is ABSENT or answer is None:
         return ABSENT, None, None
     if isinstance(answer, str):
-        return decoded(answer), answer, None
+        return decode_json(answer), answer, None
     if isinstance(answer, list):
         if answer and not all(map(is_block, answer)):
             return answer, None, None
-        result, text = blocks(answer)
+        result, text = read_blocks(answer)
         return result, text, None
     if isinstance(answer, dict):
         content = answer.get("content")
         if isinstance(content, list) and all(map(is_block, content)):
-            result, text = blocks(content)
+            result, text = read_blocks(content)
             if isinstance(answer.get("structuredContent"), (dict, list)) and answer["structuredContent"]:
                 result = answer["structuredContent"]
             elif "isError" not in answer and len(answer) > 2:
@@ -170,7 +170,7 @@ def read(answer: Any) -> tuple[Any, str | None, bool | None]:
     return ABSENT, str(answer).lower() if isinstance(answer, bool) else str(answer), None
 
 
-def text_of(call: ToolCall) -> str | None:
+def find_text(call: ToolCall) -> str | None:
     """All the text of a call's answer, whatever its shape; None where the call has no answer."""
     answer = call.response
     if call.text is not None or answer is None or answer is ABSENT:
@@ -179,10 +179,10 @@ def text_of(call: ToolCall) -> str | None:
         return None
     if isinstance(answer, dict) and isinstance(answer.get("stdout"), str):
         return "\n".join(part for part in (answer["stdout"], str(answer.get("stderr") or "")) if part)
-    return leaves(answer)
+    return iterate_texts(answer)
 
 
-def leaves(value: Any) -> str:
+def iterate_texts(value: Any) -> str:
     """All the text in a value, in order, a line each."""
     found: list[str] = []
     pending = [value]

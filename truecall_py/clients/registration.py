@@ -76,12 +76,12 @@ class Registration:
     rules: SettingsRules | None = None  # values in its file for which it does not read the file, or our hook in it
 
 
-def line(harness: str, event: str, python: str, launcher: str, state: str) -> str:
+def build_line(harness: str, event: str, python: str, launcher: str, state: str) -> str:
     """The command line that a client runs. No version in it: a trusted command stays the same."""
     return f"{VARIABLE}{quote_word(python)} {quote_word(launcher)} {harness} {event} --state {quote_word(state)}"
 
 
-def words(command: object) -> list[str]:
+def split_words(command: object) -> list[str]:
     """The words of a command line of ours, after the interpreter: [launcher, harness, event, ...]; empty for
     anybody else's. Ours is told by what no upgrade and no move changes."""
     if not isinstance(command, str) or not command.lstrip().startswith(VARIABLE) or "run.sh" not in command:
@@ -101,34 +101,38 @@ def words(command: object) -> list[str]:
     return found if found and found[0].rpartition("/")[2] == "run.sh" else []
 
 
-def by_hand(command: object, harness: str) -> bool:
+def is_by_hand(command: object, harness: str) -> bool:
     """Whether a command starts the launcher for this harness without what `install` writes before it."""
-    if not isinstance(command, str) or words(command):
+    if not isinstance(command, str) or split_words(command):
         return False
     return any(f"/hooks/run.sh{end} {harness} " in command for end in ("", "'", '"'))
 
 
-def patience(about: Registration, event: str) -> int:
+def find_timeout(about: Registration, event: str) -> int:
     """The time-out of an event, in the client's own unit."""
     return dict(about.slow).get(event, about.timeout[1])
 
 
-def entry(about: Registration, command: str, event: str) -> dict[str, Any]:
+def build_entry(about: Registration, command: str, event: str) -> dict[str, Any]:
     """The one item below an event: a group with one handler, or the handler itself. Without a matcher, which
     misses nothing in every client."""
-    handler: dict[str, Any] = {"type": "command", about.command: command, about.timeout[0]: patience(about, event)}
+    handler: dict[str, Any] = {
+        "type": "command",
+        about.command: command,
+        about.timeout[0]: find_timeout(about, event),
+    }
     if about.status:
         handler["statusMessage"] = about.status
     return handler if about.form == FLAT else {"hooks": [handler]}
 
 
-def fragment(about: Registration, command_of: Callable[[str], str]) -> dict[str, Any]:
+def build_fragment(about: Registration, command_of: Callable[[str], str]) -> dict[str, Any]:
     """What a new settings file holds."""
-    hooks = {event: [entry(about, command_of(event), event)] for event in about.events}
+    hooks = {event: [build_entry(about, command_of(event), event)] for event in about.events}
     return {**dict(about.frame), "hooks": hooks}
 
 
-def program(about: Registration, command_of: Callable[[str], str]) -> str:
+def build_program(about: Registration, command_of: Callable[[str], str]) -> str:
     """The text of the program that a client runs or loads."""
     command = command_of(about.events[0])
     if about.form == SCRIPT:
@@ -137,8 +141,8 @@ def program(about: Registration, command_of: Callable[[str], str]) -> str:
         return file.read().replace('"@COMMAND@"', json.dumps(command))
 
 
-def text(about: Registration, command_of: Callable[[str], str]) -> str:
+def render_registration(about: Registration, command_of: Callable[[str], str]) -> str:
     """The whole of a file that holds this registration and nothing else: what a person pastes from."""
     if about.form in (SCRIPT, PLUGIN):
-        return program(about, command_of)
-    return json.dumps(fragment(about, command_of), indent=2, ensure_ascii=False) + "\n"
+        return build_program(about, command_of)
+    return json.dumps(build_fragment(about, command_of), indent=2, ensure_ascii=False) + "\n"

@@ -49,7 +49,7 @@ def look(path: str) -> Seen:
     return Seen(path, target, data, modes.S_IMODE(about.st_mode))
 
 
-def text_of(seen: Seen) -> str:
+def decode_text(seen: Seen) -> str:
     """The text of a file. Raises SettingsError where it is not UTF-8."""
     try:
         return (seen.data or b"").decode()
@@ -73,7 +73,7 @@ def place(about: Registration, scope: str, project: str) -> str:
     return os.path.join(os.path.normpath(own), home, about.user)
 
 
-def repository(folder: str) -> str:
+def find_repository(folder: str) -> str:
     """The git work tree that a folder is in, or ""."""
     while not os.path.lexists(os.path.join(folder, ".git")):
         if folder == os.path.dirname(folder):
@@ -82,7 +82,7 @@ def repository(folder: str) -> str:
     return folder
 
 
-def listing(folder: str) -> list[str]:
+def list_names(folder: str) -> list[str]:
     """The names in a folder, sorted; none where it cannot be read."""
     try:
         return sorted(os.listdir(folder))
@@ -111,7 +111,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def read_plain(path: str) -> dict[str, Any]:
     """A file of TOML, or of JSON with comments, as plain data; empty where there is none that can be read."""
     try:
-        text = text_of(look(path))
+        text = decode_text(look(path))
         found = parse_toml(text) if path.endswith(".toml") else Document(text).root.plain()
     except TruecallError:
         return {}
@@ -121,20 +121,20 @@ def read_plain(path: str) -> dict[str, Any]:
 def read_as_client(path: str, about: Registration) -> dict[str, Any]:
     """What a settings file tells this client; empty for one that it does not read."""
     try:
-        doc = Document(text_of(look(path)))
+        doc = Document(decode_text(look(path)))
     except TruecallError:
         return {}
     if doc.trailing or (doc.comments and COMMENTS not in about.reads) or (doc.bom and BOM not in about.reads):
         return {}
     if about.form == GROUPS and any(
-        not fault.hooks and not fault.only for fault in settings_rules.faults(doc, about)
+        not fault.hooks and not fault.only for fault in settings_rules.find_faults(doc, about)
     ):
         return {}
     plain = doc.root.plain()
     return plain if isinstance(plain, dict) else {}
 
 
-def last_word(files: list[str], about: Registration, dotted: str) -> tuple[bool | None, str]:
+def find_last_switch(files: list[str], about: Registration, dotted: str) -> tuple[bool | None, str]:
     """(what the last file that says true or false at a dotted path says, that file)."""
     said, where = None, ""
     for path in files:

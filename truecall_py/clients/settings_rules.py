@@ -5,7 +5,7 @@ saw fail is let pass, so that a file that a client reads is never called wrong. 
 from __future__ import annotations
 
 from truecall_py.clients.jsonc import Document, Node, SettingsError, place
-from truecall_py.clients.registration import Registration, words
+from truecall_py.clients.registration import Registration, split_words
 from truecall_py.core.record import record
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ PAIRS: Kind = ("an object of texts", lambda value: isinstance(value, dict) and t
 DAYS: Kind = ("a whole number above 0", lambda value: number(value) and 1 <= value < 2**53 and value == int(value))
 SECONDS: Kind = ("a number above 0", lambda value: number(value) and 0 < value < float("inf"))
 COUNT: Kind = ("a whole number from 0 below 2^63", lambda value: type(value) is int and 0 <= value < 2**63)
-URL: Kind = ("a url with a host", lambda value: isinstance(value, str) and located(value))
+URL: Kind = ("a url with a host", lambda value: isinstance(value, str) and is_url(value))
 
 
 def or_null(kind: Kind) -> Kind:
@@ -95,14 +95,14 @@ def number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def located(url: str) -> bool:
+def is_url(url: str) -> bool:
     """Whether a text names a scheme and, below http, a host: the least of what any client asks."""
     scheme, colon, rest = url.strip().partition(":")
     host = rest.lstrip("/\\")
     return bool(colon) and (scheme.lower() not in ("http", "https") or host[:1] not in ("", "?", "#"))
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """A value in a person's words. A text is not shown: it may be a secret."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
@@ -124,90 +124,92 @@ DEEPEST = 127  # levels of nesting, in a strict client
 # -- what a text says ------------------------------------------------------------------------------------------
 
 
-def faults(doc: Document, about: Registration) -> Iterator[Fault]:
+def find_faults(doc: Document, about: Registration) -> Iterator[Fault]:
     """Every value in a settings text that its client was seen not to take, in no order."""
     rules = about.rules
     if rules is None or doc.root.kind != "object":
         return
-    for what, offset, rule in broken(doc.root, rules.settings):
+    for what, offset, rule in list_broken_rules(doc.root, rules.settings):
         who = rule.only or about.client
         yield Fault(f"{what}, for which {who} reads nothing of this file, hooks included", offset, rule.only)
-    hooks = member(doc.root, "hooks")
+    hooks = find_member(doc.root, "hooks")
     if rules.strict:
-        described = member(doc.root, "description")
-        whole = [] if described is None else unreadable(described, 2)
-        names = unnamed(hooks) if hooks is not None else []
+        described = find_member(doc.root, "description")
+        whole = [] if described is None else find_unreadable(described, 2)
+        names = find_unnamed_keys(hooks) if hooks is not None else []
         for what, offset in (*whole, *names):
             yield Fault(f"{what}, for which {about.client} {rules.loss}", offset, hooks=True)
     for event in hooks.members if hooks is not None and hooks.kind == "object" else ():
         if event.key in (rules.events or about.events):
-            yield from in_event(rules, about, event.key, event.node)
+            yield from find_event_faults(rules, about, event.key, event.node)
 
 
 def refuse(doc: Document, about: Registration) -> None:
     """Raises SettingsError for a text in which an entry of ours would never run."""
-    for fault in faults(doc, about):
+    for fault in find_faults(doc, about):
         if fault.refused:
             raise SettingsError(fault.what, fault.offset, HANDS)
 
 
-def cautions(doc: Document, about: Registration) -> list[str]:
+def find_cautions(doc: Document, about: Registration) -> list[str]:
     """What one version alone does not take, and `install` lets be."""
-    of_person = [fault for fault in faults(doc, about) if not fault.refused and not fault.ours]
+    of_person = [fault for fault in find_faults(doc, about) if not fault.refused and not fault.ours]
     return [f"{place(doc.text, fault.offset)}: {fault.what}" for fault in of_person]
 
 
-def in_event(rules: SettingsRules, about: Registration, event: str, node: Node) -> Iterator[Fault]:
+def find_event_faults(rules: SettingsRules, about: Registration, event: str, node: Node) -> Iterator[Fault]:
     """The faults of the entries below one event."""
 
     def fault(what: str, offset: int, only: str = "", ours: bool = False) -> Fault:
         only = only or rules.only
         return Fault(f"{what}, for which {only or about.client} {rules.loss}", offset, only, True, ours)
 
-    for what, offset, rule in broken(node, rules.event, f"hooks.{event}"):
+    for what, offset, rule in list_broken_rules(node, rules.event, f"hooks.{event}"):
         yield fault(what, offset, rule.only)
     for group in (entry.node for entry in node.members) if node.kind == "array" else ():
-        inside = member(group, "hooks")
+        inside = find_member(group, "hooks")
         listed = [entry.node for entry in inside.members] if inside is not None and inside.kind == "array" else []
         if rules.idle and not listed:
             continue
-        mine = [bool(words(text(entry, about.command))) for entry in listed]
+        mine = [bool(split_words(find_text(entry, about.command))) for entry in listed]
         whole = bool(mine) and all(mine)  # then `install` writes the group anew
         name = f"this entry of {event}"
         if rules.strict and group.kind == "scalar":
-            yield fault(f"{name} is {shown(group.value)}, not an object", group.start)
-        for what, offset, rule in broken(group, rules.group, name):
+            yield fault(f"{name} is {show_value(group.value)}, not an object", group.start)
+        for what, offset, rule in list_broken_rules(group, rules.group, name):
             yield fault(what, offset, rule.only, whole)
-        for what, offset in strictly(rules, group):
+        for what, offset in find_strict_faults(rules, group):
             yield fault(f"in {name}, {what}", offset, ours=whole)
         for handler, ours in zip(listed, mine, strict=True) if rules.handlers else ():
-            for what, offset, only in in_handler(rules, about, handler, f"this hook of {event}"):
+            for what, offset, only in find_handler_faults(rules, about, handler, f"this hook of {event}"):
                 yield fault(what, offset, only, ours)
 
 
-def in_handler(rules: SettingsRules, about: Registration, node: Node, name: str) -> Iterator[tuple[str, int, str]]:
+def find_handler_faults(
+    rules: SettingsRules, about: Registration, node: Node, name: str
+) -> Iterator[tuple[str, int, str]]:
     """(what, where, versions) of one hook."""
-    kind = text(node, "type")
+    kind = find_text(node, "type")
     if node.kind != "object":
-        yield f"{name} is {shown(node.plain())}, not an object", node.start, ""
+        yield f"{name} is {show_value(node.plain())}, not an object", node.start, ""
     elif kind not in about.types:
         yield f"{name} has a type that is none of {', '.join(about.types)}", node.start, ""
     else:
-        for what, offset, rule in broken(node, (*dict(rules.handlers).get(kind, ()), *rules.shared), name):
+        for what, offset, rule in list_broken_rules(node, (*dict(rules.handlers).get(kind, ()), *rules.shared), name):
             yield what, offset, rule.only
-        for what, offset in unreadable(node, 6) if rules.strict else ():
+        for what, offset in find_unreadable(node, 6) if rules.strict else ():
             yield f"in {name}, {what}", offset, ""
 
 
-def broken(node: Node, asked: tuple[Rule, ...], name: str = "") -> Iterator[tuple[str, int, Rule]]:
+def list_broken_rules(node: Node, asked: tuple[Rule, ...], name: str = "") -> Iterator[tuple[str, int, Rule]]:
     """(what, where, rule) of each rule that an object breaks, the first of a key only. `name` is the object's."""
     seen: set[str] = set()
     for rule in asked:
         above, _, last = rule.key.rpartition(".")
         around: Node | None = node
         for key in above.split(".") if above else ():
-            around = member(around, key) if around is not None else None
-        value = member(around, last) if around is not None and rule.key else around
+            around = find_member(around, key) if around is not None else None
+        value = find_member(around, last) if around is not None and rule.key else around
         if rule.key in seen or around is None or (rule.key and around.kind != "object"):
             continue
         owner = name or above
@@ -215,49 +217,49 @@ def broken(node: Node, asked: tuple[Rule, ...], name: str = "") -> Iterator[tupl
             what = f"{owner} has no {last}" if rule.needed else ""
         else:
             own = "".join((f"{last} of {name}" if rule.key else name) if name else rule.key)
-            what = "" if rule.fits(value.plain()) else f"{own} is {shown(value.plain())}, not {rule.must}"
+            what = "" if rule.fits(value.plain()) else f"{own} is {show_value(value.plain())}, not {rule.must}"
         if what:
             seen.add(rule.key)
             yield what, (value or around).start, rule
 
 
-def strictly(rules: SettingsRules, group: Node) -> Iterator[tuple[str, int]]:
+def find_strict_faults(rules: SettingsRules, group: Node) -> Iterator[tuple[str, int]]:
     """What a strict client does not read of a group itself: its keys, and its matcher."""
     if rules.strict and group.kind == "object":
-        yield from unnamed(group)
-        matcher = member(group, "matcher")
-        yield from unreadable(matcher, 5) if matcher is not None else ()
+        yield from find_unnamed_keys(group)
+        matcher = find_member(group, "matcher")
+        yield from find_unreadable(matcher, 5) if matcher is not None else ()
 
 
-def unnamed(node: Node) -> list[tuple[str, int]]:
+def find_unnamed_keys(node: Node) -> list[tuple[str, int]]:
     """The keys of an object that UTF-8 cannot hold."""
-    return [("a key is half a letter (a lone surrogate)", entry.at) for entry in node.members if halved(entry.key)]
+    return [("a key is half a letter (a lone surrogate)", entry.at) for entry in node.members if is_halved(entry.key)]
 
 
-def unreadable(node: Node, level: int) -> Iterator[tuple[str, int]]:
+def find_unreadable(node: Node, level: int) -> Iterator[tuple[str, int]]:
     """What a strict client does not read of a value at that level: the first text that is half a letter, or the
     first level that is too deep."""
     if node.kind == "scalar":
-        if halved(node.value):
+        if is_halved(node.value):
             yield "a text holds half a letter (a lone surrogate)", node.start
     elif level > DEEPEST:
         yield f"this is nested deeper than {DEEPEST} levels", node.start
     else:
-        yield from unnamed(node)
+        yield from find_unnamed_keys(node)
         for entry in node.members:
-            yield from unreadable(entry.node, level + 1)
+            yield from find_unreadable(entry.node, level + 1)
 
 
-def halved(value: Any) -> bool:
+def is_halved(value: Any) -> bool:
     return isinstance(value, str) and any("\ud7ff" < letter < "\ue000" for letter in value)
 
 
-def member(node: Node, key: str) -> Node | None:
+def find_member(node: Node, key: str) -> Node | None:
     """The value of a key, the last where it is there twice, as the clients have it."""
     return next((entry.node for entry in reversed(node.members) if node.kind == "object" and entry.key == key), None)
 
 
-def text(node: Node, key: str) -> str:
+def find_text(node: Node, key: str) -> str:
     """The text below a key, "" for anything else."""
-    value = member(node, key)
+    value = find_member(node, key)
     return value.value if value is not None and isinstance(value.value, str) else ""

@@ -5,7 +5,7 @@ registration's `off` counts has a module `switches` of its own."""
 from __future__ import annotations
 
 from truecall_py.clients.handlers import ERROR, Finding
-from truecall_py.clients.settings_files import last_word
+from truecall_py.clients.settings_files import find_last_switch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ def find_switched_off(about: Registration, ways: list[tuple[str, list[str]]]) ->
     for dotted, value in about.off:
         hits = []
         for who, files in ways:
-            said, where = last_word(files, about, dotted)
+            said, where = find_last_switch(files, about, dotted)
             if said is value:
                 hits.append((who, where))
         for where in dict.fromkeys(where for _, where in hits):
             who = join_versions([who for who, there in hits if there == where], ways)
-            yield switched_off(about.name, f"{dotted} is {str(value).lower()} in this file", who, where)
+            yield make_finding(about.name, f"{dotted} is {str(value).lower()} in this file", who, where)
 
 
-def switched_off(name: str, what: str, who: str, where: str) -> Finding:
+def make_finding(name: str, what: str, who: str, where: str) -> Finding:
     said = f"{what}, so {who} runs no hook at all until that is changed"
     return Finding(ERROR, name, said, where, f"change it in {where}")
 

@@ -63,7 +63,7 @@ class Lines:
         self.unknown[name] = self.unknown.get(name, 0) + 1
 
 
-def words(content: Any) -> str:
+def join_words(content: Any) -> str:
     """The text that the model read as an answer."""
     if isinstance(content, list):
         return "\n".join(str(block.get("text", "")) for block in content if isinstance(block, dict))

@@ -188,9 +188,9 @@ def launcher() -> str:
 def fragment(name: str) -> str:
     """install/<harness>.*: what a person pastes into the harness's settings."""
     def command(event: str) -> str:
-        return registration.line(name, event, "/path/to/python", "/path/to/hooks/run.sh", "/path/to/state")
+        return registration.build_line(name, event, "/path/to/python", "/path/to/hooks/run.sh", "/path/to/state")
 
-    return registration.text(clients.load_registration(name), command)
+    return registration.render_registration(clients.load_registration(name), command)
 
 
 def plugin_hooks(name: str) -> str:
@@ -200,7 +200,7 @@ def plugin_hooks(name: str) -> str:
     def command(event: str) -> str:
         return f'"${{{about.plugin.root}}}/hooks/run.sh" {name} {event}' if about.plugin else ""
 
-    return registration.text(about, command)
+    return registration.render_registration(about, command)
 
 
 ABOUT = "Checks whether a tool call really did what it reported, and makes the agent put it right."

@@ -3,7 +3,7 @@ uses it. A fact that the client does not give stays absent."""
 
 from __future__ import annotations
 
-from truecall_py.clients.payload import text_of
+from truecall_py.clients.payload import find_text
 from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, Withheld
 
 TYPE_CHECKING = False
@@ -95,7 +95,7 @@ class Facts:
         """Return the value of the first part of a dotted name, None if this call has none."""
         call = self.call
         if name == "text":
-            return text_of(call)
+            return find_text(call)
         if name in ("args", "tool", "cwd", "start_cwd", "session", "duration", "is_error"):
             return getattr(call, name)
         if name == "result":

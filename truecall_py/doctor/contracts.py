@@ -29,9 +29,9 @@ WORDS = {
 SERVERS = ("mcpServers", "mcp_servers", "mcp", "servers")
 
 
-def found(folder: str, state: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
+def find_contracts(folder: str, state: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
     """Everything to be said of the contracts that count in a folder."""
-    yield from misnamed(folder, nearly)
+    yield from find_misnamed(folder, nearly)
     try:
         sources = store.load_sources(folder, state, places.find_user_file(), None)
     except TruecallError as error:
@@ -40,12 +40,12 @@ def found(folder: str, state: str, nearly: tuple[str, ...]) -> Iterator[Finding]
     if not sources:
         yield Finding(WARNING, GROUP, f"there is no {FILE_NAME} here or above, so nothing is checked", folder,
                       "truecall init")  # fmt: skip
-    known = servers(folder)
+    known = list_servers(folder)
     for source in sources:
-        yield from of_source(source, known)
+        yield from check_source(source, known)
 
 
-def unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Finding]:
+def find_unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Finding]:
     """Guards that are never asked: `clients` are those that are registered here, by name, and whether truecall is
     asked there before a call."""
     deaf = sorted(name for name, asks in clients.items() if not asks)
@@ -65,12 +65,12 @@ def unguarded(folder: str, state: str, clients: dict[str, bool]) -> Iterator[Fin
     yield Finding(WARNING, GROUP, what, do=f"write `post` beside `pre`, or use {asking} for such work")
 
 
-def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
+def check_source(source: Source, known: set[str]) -> Iterator[Finding]:
     path, do = source.path, f"truecall trust {quote_shell_word(source.path)}"
     if source.status == UNTRUSTED:
         why = source.why or "has not been trusted by a person yet"
         yield Finding(ERROR, GROUP, f"it {why}: every call is answered with not confirmed", path, do)
-        yield from errors(path)
+        yield from list_errors(path)
         return
     try:
         contracts = source.load_contracts()
@@ -83,19 +83,19 @@ def of_source(source: Source, known: set[str]) -> Iterator[Finding]:
     else:
         undo = f"{do}, or truecall trust --revoke {quote_shell_word(path)}" if source.status == DELETED else do
         yield Finding(WARNING, GROUP, f"it {source.why}" if source.why else WORDS[source.status], path, undo)
-        yield from errors(path) if source.status == CHANGED else ()
+        yield from list_errors(path) if source.status == CHANGED else ()
     for contract in contracts:
         if changed := store.find_changed_code(contract.plain):
             yield Finding(ERROR, GROUP, f"{contract.id} runs code that is not what was trusted: {changed}",
                           contract.source, f"look at it, then: {do}")  # fmt: skip
         for tool in contract.plain.get("tool") or ():
-            server = missing(tool, known)
+            server = find_missing_server(tool, known)
             if server:
                 what = f"{contract.id} is for {tool}, and no client's settings here name an MCP server {server!r}"
                 yield Finding(WARNING, GROUP, what, contract.source, "mend the name, or connect the server")
 
 
-def errors(path: str) -> Iterator[Finding]:
+def list_errors(path: str) -> Iterator[Finding]:
     """What keeps a file from being trusted."""
     try:
         problems = loader.find_problems(places.read_bytes(path), path)
@@ -107,7 +107,7 @@ def errors(path: str) -> Iterator[Finding]:
             yield Finding(ERROR, GROUP, f"{problem.code} {problem.message}", where, problem.hint)
 
 
-def misnamed(folder: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
+def find_misnamed(folder: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
     """Files here and above that somebody meant to be a contract file."""
     here = os.path.realpath(folder)
     while True:
@@ -126,7 +126,7 @@ def misnamed(folder: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
         here = os.path.dirname(here)
 
 
-def missing(tool: str, known: set[str]) -> str:
+def find_missing_server(tool: str, known: set[str]) -> str:
     """The server in a tool's name that nobody knows, or ""."""
     parts = tool.split("__")
     own = tuple(start for name in NAMES for start in load_part(name, "program").PROGRAM.own_servers)
@@ -135,7 +135,7 @@ def missing(tool: str, known: set[str]) -> str:
     return "" if any(tool.startswith(f"mcp__{name}__") for name in known) else parts[1]
 
 
-def servers(folder: str) -> set[str]:
+def list_servers(folder: str) -> set[str]:
     """The MCP servers that any client's settings name, as tools are named after them."""
     home, folders = os.path.expanduser("~"), [os.path.realpath(folder)]
     while folders[-1] != os.path.dirname(folders[-1]):
@@ -149,11 +149,11 @@ def servers(folder: str) -> set[str]:
         paths += [os.path.join(here, name) for here in beside for name in program.beside_servers]
     names: set[str] = set()
     for path in dict.fromkeys(map(os.path.normpath, paths)):
-        names |= named(read_plain(path), folder) if os.path.lexists(path) else set()
+        names |= list_named_servers(read_plain(path), folder) if os.path.lexists(path) else set()
     return {re.sub(r"[^a-zA-Z0-9_-]", "_", name) for name in names}
 
 
-def named(plain: dict[str, Any], folder: str) -> set[str]:
+def list_named_servers(plain: dict[str, Any], folder: str) -> set[str]:
     found: set[str] = set()
     for key in SERVERS:
         table = plain.get(key)
@@ -161,5 +161,7 @@ def named(plain: dict[str, Any], folder: str) -> set[str]:
     projects = plain.get("projects")
     for path in {folder, os.path.realpath(folder)}:
         if isinstance(projects, dict) and isinstance(projects.get(path), dict):
-            found |= named({key: value for key, value in projects[path].items() if key != "projects"}, folder)
+            found |= list_named_servers(
+                {key: value for key, value in projects[path].items() if key != "projects"}, folder
+            )
     return found

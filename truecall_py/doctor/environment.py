@@ -24,7 +24,7 @@ class Surroundings:
         return line, through
 
 
-def of(name: str, project: str, given: Mapping[str, str]) -> Surroundings:
+def find_environment(name: str, project: str, given: Mapping[str, str]) -> Surroundings:
     """What this client gives to a hook in a session in `project`, started with `given`."""
     own = clients.find_part(name, "environment")
     return Surroundings(name, *own.read_environment(project, given)) if own else Surroundings(name, dict(given))

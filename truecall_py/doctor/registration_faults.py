@@ -18,12 +18,12 @@ from truecall_py.clients.handlers import (
     Finding,
     Handler,
     Inventory,
-    mending,
-    removing,
+    render_install,
+    render_uninstall,
 )
 from truecall_py.clients.jsonc import Document, place
 from truecall_py.clients.registration import PLUGIN, SCRIPT, Registration
-from truecall_py.clients.settings_files import PROJECT, USER, repository
+from truecall_py.clients.settings_files import PROJECT, USER, find_repository
 from truecall_py.clients.settings_files import place as place_of
 from truecall_py.core import atomic_write
 from truecall_py.core.types import DEADLINE, STOP_DEADLINE, STOP_EVENTS
@@ -35,7 +35,7 @@ MARGIN = 2.0  # seconds that a client must wait longer than the hook works
 PYTHON, RUN = "TRUECALL_PYTHON", 0o111
 
 
-def of_harness(name: str, found: Inventory, project: str, given: Mapping[str, str]) -> Iterator[Finding]:
+def find_client_faults(name: str, found: Inventory, project: str, given: Mapping[str, str]) -> Iterator[Finding]:
     """Everything that the files say of one harness. `given` is the environment of its hooks."""
     mine = [handler for handler in found.handlers if handler.harness == name]
     if not mine:
@@ -49,20 +49,20 @@ def of_harness(name: str, found: Inventory, project: str, given: Mapping[str, st
                    [each.lower() for each in events]]  # fmt: skip
         if missing:
             yield Finding(WARNING, name, f"not registered for {', '.join(missing)}: such calls are not judged",
-                          path, mending(here[0]))  # fmt: skip
-    yield from unread(mine, found)
+                          path, render_install(here[0]))  # fmt: skip
+    yield from find_unread(mine, found)
     for handler in mine:
-        yield from of_handler(handler, given)
-    yield from switched_off(about, mine, project)
-    yield from twice(name, mine)
+        yield from find_handler_faults(handler, given)
+    yield from find_switches(about, mine, project)
+    yield from find_duplicates(name, mine)
     yield from ask_client(name, "find_faults", mine, found, project)
     if about.remark and any(handler.scope == PROJECT for handler in mine):
-        yield folder_trust(about, project)
+        yield check_folder_trust(about, project)
     if about.untold:
         yield Finding(NOTE, name, about.untold)
 
 
-def switched_off(about: Registration, mine: list[Handler], project: str) -> Iterator[Finding]:
+def find_switches(about: Registration, mine: list[Handler], project: str) -> Iterator[Finding]:
     """Everything with which a client runs no hook of ours in a session in `project`."""
     own = clients.find_part(about.name, "switches")
     if own is not None:
@@ -72,26 +72,26 @@ def switched_off(about: Registration, mine: list[Handler], project: str) -> Iter
         yield from switches.find_switched_off(about, [(about.client, files)])
 
 
-def unread(mine: list[Handler], found: Inventory) -> Iterator[Finding]:
+def find_unread(mine: list[Handler], found: Inventory) -> Iterator[Finding]:
     """What a file of ours says besides with which the client does not read it, or the hooks in it."""
     for handler in {handler.path: handler for handler in mine}.values():
-        if not registrations.settled(handler.about) or handler.path.endswith(".toml"):
+        if not registrations.is_settings_file(handler.about) or handler.path.endswith(".toml"):
             continue
         doc = Document(found.read[handler.path])
-        for fault in settings_rules.faults(doc, handler.about):
-            do = mending(handler) if fault.ours else "mend it there, and run truecall doctor again"
+        for fault in settings_rules.find_faults(doc, handler.about):
+            do = render_install(handler) if fault.ours else "mend it there, and run truecall doctor again"
             where = f"{handler.path}:{place(doc.text, fault.offset)}"
             yield Finding(WARNING if fault.only else ERROR, handler.harness, fault.what, where, do)
 
 
-def of_handler(handler: Handler, given: Mapping[str, str]) -> Iterator[Finding]:
+def find_handler_faults(handler: Handler, given: Mapping[str, str]) -> Iterator[Finding]:
     """Whether the programs are there, the words fit, and the client waits long enough."""
-    name, do = handler.harness, mending(handler)
+    name, do = handler.harness, render_install(handler)
     words = handler.words
     launcher = words[0] if words else ""
     if handler.about.plugin is not None:
         launcher = launcher.replace(f"${{{handler.about.plugin.root}}}", handler.root)
-    for what, path in (("launcher", launcher), ("interpreter", interpreter(handler, given))):
+    for what, path in (("launcher", launcher), ("interpreter", find_interpreter(handler, given))):
         if not path:
             yield Finding(ERROR, name, f"the command names no {what} that is there", handler.where, do)
         elif not os.path.isfile(path):
@@ -111,16 +111,16 @@ def of_handler(handler: Handler, given: Mapping[str, str]) -> Iterator[Finding]:
     if handler.matcher not in handler.about.every:
         yield Finding(WARNING, name, f"the matcher {handler.matcher!r} of {handler.event} lets calls pass unjudged",
                       handler.where, f"take it out, or: {do}")  # fmt: skip
-    yield from waiting(handler)
+    yield from compare_timeouts(handler)
 
 
-def interpreter(handler: Handler, given: Mapping[str, str]) -> str:
+def find_interpreter(handler: Handler, given: Mapping[str, str]) -> str:
     """The interpreter that the launcher starts."""
     named = handler.python or given.get(PYTHON, "") or "python3"
     return named if "/" in named else shutil.which(named, path=given.get("PATH")) or ""
 
 
-def waiting(handler: Handler) -> Iterator[Finding]:
+def compare_timeouts(handler: Handler) -> Iterator[Finding]:
     """Whether the client waits longer than the hook works; without a time-out each waits long enough."""
     about = handler.about
     if about.form in (SCRIPT, PLUGIN) or handler.timeout is None:
@@ -135,14 +135,14 @@ def waiting(handler: Handler) -> Iterator[Finding]:
     who, longest = about.longest
     if given > longest > 0:
         what = f"{who} cannot count to {about.timeout[0]}: {handler.timeout!r}, and ends the hook at once"
-        yield Finding(ERROR, handler.harness, what, handler.where, mending(handler))
+        yield Finding(ERROR, handler.harness, what, handler.where, render_install(handler))
     if given / unit < deadline + MARGIN:
         what = f"the client waits {given / unit:g} s ({about.timeout[0]}: {handler.timeout!r}), the hook works up to"
         yield Finding(ERROR, handler.harness, f"{what} {deadline:g} s: a slow check would be lost in silence",
-                      handler.where, mending(handler))  # fmt: skip
+                      handler.where, render_install(handler))  # fmt: skip
 
 
-def drafts(names: list[str], project: str) -> Iterator[Finding]:
+def find_drafts(names: list[str], project: str) -> Iterator[Finding]:
     """What an install that was killed left beside a client's file."""
     for name in names:
         about = clients.load_registration(name)
@@ -152,7 +152,7 @@ def drafts(names: list[str], project: str) -> Iterator[Finding]:
                 yield Finding(NOTE, name, what, draft)
 
 
-def twice(name: str, mine: list[Handler]) -> Iterator[Finding]:
+def find_duplicates(name: str, mine: list[Handler]) -> Iterator[Finding]:
     """The same call judged more than once."""
     for event in dict.fromkeys(handler.event for handler in mine):
         here = [handler for handler in mine if handler.event == event]
@@ -161,10 +161,10 @@ def twice(name: str, mine: list[Handler]) -> Iterator[Finding]:
         if len(here) > 1:
             places = " and ".join(dict.fromkeys(handler.where for handler in here))
             what = f"{event} is registered {len(here)} times, so each call is judged {len(here)} times"
-            yield Finding(WARNING, name, what, places, removing(here[-1]))
+            yield Finding(WARNING, name, what, places, render_uninstall(here[-1]))
 
 
-def folder_trust(about: Registration, project: str) -> Finding:
+def check_folder_trust(about: Registration, project: str) -> Finding:
     """Whether the client runs a project's hooks here, as far as its files tell."""
     said = ask_client(about.name, "trusts_folder", project)
     if not said:
@@ -176,10 +176,10 @@ def folder_trust(about: Registration, project: str) -> Finding:
     return Finding(WARNING, about.name, about.remark, path, f"start {program} in this folder, and choose to trust it")
 
 
-def absent(names: list[str], found: Inventory, every: bool, project: str) -> Iterator[Finding]:
+def describe_absent(names: list[str], found: Inventory, every: bool, project: str) -> Iterator[Finding]:
     """What to say of harnesses in which truecall is not registered."""
     there = {handler.harness for handler in found.handlers}
-    yield from (said for name in names if name not in there for said in out_of_reach(name, project))
+    yield from (said for name in names if name not in there for said in find_out_of_reach(name, project))
     if every and not there:
         yield Finding(ERROR, "truecall", "it is registered with no client, so nothing is judged", "",
                       f"truecall install HARNESS (one of {', '.join(names)}), or truecall init")  # fmt: skip
@@ -188,18 +188,22 @@ def absent(names: list[str], found: Inventory, every: bool, project: str) -> Ite
             yield Finding(ERROR, name, "truecall is not registered here", "", f"truecall install {name}")
 
 
-def out_of_reach(name: str, project: str) -> Iterator[Finding]:
+def find_out_of_reach(name: str, project: str) -> Iterator[Finding]:
     """A registration in the repository's root that a client does not see from this subfolder."""
-    about, root = clients.load_registration(name), repository(project)
-    if root in ("", project) or not registrations.settled(about) or ask_client(name, "list_folders_above", project):
+    about, root = clients.load_registration(name), find_repository(project)
+    if (
+        root in ("", project)
+        or not registrations.is_settings_file(about)
+        or ask_client(name, "list_folders_above", project)
+    ):
         return
     path = place_of(about, PROJECT, root)
-    if plan.registers(plan.Job(about, PROJECT, project, ""), path):
+    if plan.registers_truecall(plan.Job(about, PROJECT, project, ""), path):
         what = f"it is registered for sessions in {root}, and {about.client} does not look there from this folder"
         yield Finding(WARNING, name, what, path, f"start it in {root}, or: truecall install {name}")
 
 
-def as_json(findings: list[Finding]) -> str:
+def render_json(findings: list[Finding]) -> str:
     fields = ("level", "group", "what", "where", "do")
     rows = [{name: getattr(finding, name) for name in fields} for finding in findings]
     return json.dumps(rows, indent=2, ensure_ascii=False)

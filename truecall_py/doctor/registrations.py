@@ -15,8 +15,8 @@ from truecall_py.clients import jsonc
 from truecall_py.clients.handlers import ERROR, PLUGIN_SCOPE, WARNING, Finding, Handler, Inventory, is_ours
 from truecall_py.clients.jsonc import Document, SettingsError
 from truecall_py.clients.payload import quote_word
-from truecall_py.clients.registration import FLAT, GROUPS, PLUGIN, SCRIPT, Registration, words
-from truecall_py.clients.settings_files import PROJECT, USER, look, place, repository, text_of
+from truecall_py.clients.registration import FLAT, GROUPS, PLUGIN, SCRIPT, Registration, split_words
+from truecall_py.clients.settings_files import PROJECT, USER, decode_text, find_repository, look, place
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.paths import find_launcher
 from truecall_py.setup import hook_entries
@@ -30,7 +30,7 @@ def ask_client(name: str, function: str, *given: Any) -> Any:
     return own(*given) if own is not None else []
 
 
-def taken(names: list[str], project: str) -> Inventory:
+def take_inventory(names: list[str], project: str) -> Inventory:
     """The inventory of these clients, for sessions that are started in `project`. Raises UsageError."""
     handlers: list[Handler] = []
     findings: list[Finding] = []
@@ -38,23 +38,23 @@ def taken(names: list[str], project: str) -> Inventory:
     for name in names:
         about = clients.load_registration(name)
         done: set[str] = set()
-        for scope, path in files(about, project):
+        for scope, path in list_files(about, project):
             real = os.path.realpath(path)
             if real in done or not os.path.lexists(path):
                 continue
             done.add(real)
             try:
-                text = read[path] = text_of(look(path))
-                handlers += inside(about, scope, path, text)
+                text = read[path] = decode_text(look(path))
+                handlers += list_handlers(about, scope, path, text)
             except SettingsError as error:
                 text = read.get(path, "")
-                findings.append(invalid(name, path, text, error))
+                findings.append(describe_invalid(name, path, text, error))
             except TruecallError as error:
                 findings.append(Finding(WARNING, name, error.what, error.where or path, error.do))
     return Inventory(tuple(handlers), tuple(findings), read)
 
 
-def invalid(name: str, path: str, text: str, error: SettingsError) -> Finding:
+def describe_invalid(name: str, path: str, text: str, error: SettingsError) -> Finding:
     """A file that the client does not read. One in which we stand is broken, any other is to be known."""
     ours = "run.sh" in text and "truecall" in text
     where = f"{path}:{jsonc.place(text, error.offset)}" if error.offset >= 0 and text else path
@@ -62,7 +62,7 @@ def invalid(name: str, path: str, text: str, error: SettingsError) -> Finding:
     return Finding(ERROR if ours else WARNING, name, error.what, where, do)
 
 
-def files(about: Registration, project: str) -> Iterator[tuple[str, str]]:
+def list_files(about: Registration, project: str) -> Iterator[tuple[str, str]]:
     """(scope, path) of every file in which the client may find hooks."""
     above = [(PROJECT, folder) for folder in ask_client(about.name, "list_folders_above", project)]
     for scope, base in ((USER, project), (PROJECT, project), *above):
@@ -73,10 +73,10 @@ def files(about: Registration, project: str) -> Iterator[tuple[str, str]]:
     yield from ((PLUGIN_SCOPE, path) for path in ask_client(about.name, "list_plugin_hooks", project))
 
 
-def inside(about: Registration, scope: str, path: str, text: str) -> list[Handler]:
+def list_handlers(about: Registration, scope: str, path: str, text: str) -> list[Handler]:
     """The commands of ours in one file. Raises SettingsError for one that the client would not read."""
     if about.form in (SCRIPT, PLUGIN):
-        return in_program(about, scope, path, text)
+        return list_program_handlers(about, scope, path, text)
     reader = getattr(clients.find_part(about.name, "doctor"), "read_handlers", None)
     handlers: list[Handler] | None = reader(scope, path, text) if reader is not None else None
     if handlers is not None:
@@ -84,11 +84,11 @@ def inside(about: Registration, scope: str, path: str, text: str) -> list[Handle
     doc, handlers = Document(text), []
     hook_entries.check(doc, about)
     root = os.path.dirname(os.path.dirname(path)) if scope == PLUGIN_SCOPE else ""
-    hooks = hook_entries.hooks_of(doc)
+    hooks = hook_entries.find_hooks(doc)
     for event in hooks.members if hooks is not None and hooks.kind == "object" else []:
         for number, group in enumerate(event.node.members):
-            for at, node in enumerate(hook_entries.handlers(about, group.node)):
-                command = hook_entries.command_of(about, node)
+            for at, node in enumerate(hook_entries.list_handlers(about, group.node)):
+                command = hook_entries.find_command(about, node)
                 if is_ours(command, about.name, scope):
                     where = f"{path}:{jsonc.place(text, node.start)}"
                     handlers.append(Handler(about, scope, path, where, event.key, command, command, root,
@@ -96,12 +96,12 @@ def inside(about: Registration, scope: str, path: str, text: str) -> list[Handle
     return handlers
 
 
-def in_program(about: Registration, scope: str, path: str, text: str) -> list[Handler]:
+def list_program_handlers(about: Registration, scope: str, path: str, text: str) -> list[Handler]:
     """A script is started as it is; of a plugin, the line that it starts."""
     event = about.events[0]
     if about.form == SCRIPT:
         lines = [line for line in text.splitlines() if is_ours(line, about.name, scope)]
-        run = "" if scope == PROJECT and not bare(text) else quote_word(path)
+        run = "" if scope == PROJECT and not is_bare(text) else quote_word(path)
         return [Handler(about, scope, path, path, event, line, run or line) for line in lines[:1]]
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(COMMAND):
@@ -115,17 +115,17 @@ def in_program(about: Registration, scope: str, path: str, text: str) -> list[Ha
     return []
 
 
-def bare(text: str) -> bool:
+def is_bare(text: str) -> bool:
     """Whether a script does nothing but what its one line of ours does."""
-    rest = [line for line in text.splitlines() if not words(line)]
+    rest = [line for line in text.splitlines() if not split_words(line)]
     return text.startswith("#!/bin/sh\n") and all(line.startswith("#") or not line.strip() for line in rest)
 
 
-def unproven(handler: Handler, folder: str) -> str:
+def explain_unproven(handler: Handler, folder: str) -> str:
     """Why a command that a project's file holds is not run: anybody may have put it there. "" for one that is run."""
     if handler.scope != PROJECT:
         return ""
-    folder = repository(folder) or folder
+    folder = find_repository(folder) or folder
     rest, python = handler.words, handler.python
     if len(rest) < 3 or any(letter in handler.command.replace("'\"'\"'", "") for letter in "$`;&|<>()\n\r\\!"):
         return "it is not as truecall install writes it"
@@ -143,6 +143,6 @@ def unproven(handler: Handler, folder: str) -> str:
     return ""
 
 
-def settled(about: Registration) -> bool:
+def is_settings_file(about: Registration) -> bool:
     """Whether the client's file is one of settings."""
     return about.form in (GROUPS, FLAT)

@@ -30,7 +30,7 @@ contracts:
 """
 
 
-def lay(folder: str) -> str:
+def write_contract(folder: str) -> str:
     """Writes a contract file that nobody trusts, so that the hook must answer in every folder; its path."""
     path = os.path.join(folder, FILE_NAME)
     with open(path, "x", encoding="utf-8") as file:
@@ -48,7 +48,7 @@ def prove(folder: str) -> tuple[str, str]:
     return path, state
 
 
-def extended(command: str, path: str, state: str) -> str:
+def extend_line(command: str, path: str, state: str) -> str:
     """A registered line with words behind it, of which the last ones count: these contracts and this store; "" for
     a line behind whose command no word can be put."""
     import shlex
@@ -67,7 +67,7 @@ def extended(command: str, path: str, state: str) -> str:
     return f"{command} --contracts {quote_word(path)} --state {quote_word(state)}"
 
 
-def environment(harness: str, folder: str, given: Mapping[str, str]) -> dict[str, str]:
+def build_environment(harness: str, folder: str, given: Mapping[str, str]) -> dict[str, str]:
     """What the client hands to a hook: its own environment, and the project's folder as it names it."""
     every = {name: load_hook(name).PROJECT_ENV for name in NAMES}
     found = {key: value for key, value in given.items() if key not in every.values()}
@@ -75,13 +75,13 @@ def environment(harness: str, folder: str, given: Mapping[str, str]) -> dict[str
     return {**found, every[DEFAULT]: folder, every[harness]: folder} if every[harness] else found
 
 
-def payload(harness: str, event: str, folder: str) -> dict[str, Any]:
+def build_payload(harness: str, event: str, folder: str) -> dict[str, Any]:
     """What the client tells of a call that ended. The session has no name, so that no session is marked as told."""
     made: dict[str, Any] = load_part(harness, "samples").build_self_test(event, folder)
     return made
 
 
-def trouble(
+def find_fault(
     harness: str, event: str, told: dict[str, Any], code: int, out: bytes, err: bytes,
     words: tuple[str, ...] = UNTRUSTED,
 ) -> str:  # fmt: skip
@@ -102,10 +102,10 @@ def trouble(
     if not isinstance(answer, dict):
         return f"the answer is no JSON object: {out[:120].decode('utf-8', 'replace')!r}"
     answer.pop("systemMessage", None)  # for the person alone
-    text = max(strings(answer), key=len, default="")
+    text = max(list_strings(answer), key=len, default="")
     if text == failures.DIED:
         return "truecall's own program failed: the interpreter cannot run it"
-    if not any(answer == rendered(harness, event, told, text, replace) for replace in (False, True)):
+    if not any(answer == render_canary(harness, event, told, text, replace) for replace in (False, True)):
         client = load_registration(harness).client
         return f"the answer is not in the dialect of {client}: {json.dumps(answer)[:200]}"
     if not all(word in text for word in words):
@@ -113,33 +113,33 @@ def trouble(
     return ""
 
 
-def before(harness: str) -> str:
+def find_event_before(harness: str) -> str:
     """The event at which this client lets the hook look before a call, "" where it has none."""
     return str(getattr(load_hook(harness), "BEFORE", ""))
 
 
-def looked(state: str) -> bool:
+def has_snapshot(state: str) -> bool:
     """Whether the look before the canary was kept."""
     return snapshots.find(state, CALL, CALL) is not None
 
 
-def silent(code: int, out: bytes) -> str:
+def find_silent_fault(code: int, out: bytes) -> str:
     """What is wrong with an answer to a canary that kept its contract; "" for none at all."""
     if code != 0:
         return f"the command ended with exit code {code}"
     return f"the command said {out[:200].decode('utf-8', 'replace')!r}" if out.strip() else ""
 
 
-def rendered(harness: str, event: str, told: dict[str, Any], text: str, replace: bool) -> Any:
+def render_canary(harness: str, event: str, told: dict[str, Any], text: str, replace: bool) -> Any:
     """A correction with these words as this version answers it to the canary."""
     calls = main.parse_calls(load_hook(harness), told)
     reply = load_hook(harness).render(event, calls[0] if calls else None, Correction(text, replace), ())
     return json.loads(reply.stdout)
 
 
-def strings(value: Any) -> list[str]:
+def list_strings(value: Any) -> list[str]:
     """Every text in an answer."""
     if isinstance(value, str):
         return [value]
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for each in inside for text in strings(each)]
+    return [text for each in inside for text in list_strings(each)]

@@ -320,11 +320,11 @@ def explain_client_refusal(sources: Sequence[Source], call: ToolCall, ends: floa
             continue  # reported with the verdict on the call itself
     if not contracts:
         return None
-    from truecall_py.clients.payload import unanswered
+    from truecall_py.clients.payload import make_unanswered
     from truecall_py.core.types import Correction as CorrectionType
     from truecall_py.messages import guards as guard_words
 
-    result = judge_guards(contracts, unanswered(call, call.event), ends, session, None, (STRUCTURE, LOGIC))
+    result = judge_guards(contracts, make_unanswered(call, call.event), ends, session, None, (STRUCTURE, LOGIC))
     kinds = (retry_budgets.SCHEMA, retry_budgets.MISSING)
     wrong = [verdict for verdict in result.enforced if verdict.state == REFUTED and verdict.kind in kinds]
     return CorrectionType(guard_words.render_client_refusal(wrong, call), False) if wrong else None

@@ -90,10 +90,10 @@ def find_snapshot(
     at = taken.at
 
     def over(name: str) -> bool:
-        from truecall_py.clients.call_outcomes import ended_before
+        from truecall_py.clients.call_outcomes import has_ended_before
         from truecall_py.world.world import World
 
-        return ended_before(call.harness, transcript, name, at, World(ends=ends))
+        return has_ended_before(call.harness, transcript, name, at, World(ends=ends))
 
     return snapshots.Snapshot(**{**taken.__dict__, "over": over if transcript else None})
 
@@ -154,13 +154,13 @@ def conclude(
         if recorder is not None:
             recorder.record_end(verdicts, {}, call.reported, {})
         return Judgement(call, tuple(verdicts), None, notices)
-    from truecall_py.clients.payload import text_of
+    from truecall_py.clients.payload import find_text
     from truecall_py.contracts.facts import find_reported
     from truecall_py.policy.orders import ALREADY_DONE, OBSERVE, SILENT, SUCCEEDED_ANYWAY, deliver
     from truecall_py.world.world import World
 
     said = find_reported(call, World())
-    trials = {} if recorder is None else recorder.read_trials(verdicts, said, text_of(call) or "")
+    trials = {} if recorder is None else recorder.read_trials(verdicts, said, find_text(call) or "")
     delivered = [(verdict, deliver(verdict, call, said, trials.get(at))) for at, verdict in enumerate(verdicts)]
     if any(verdict.state == REFUTED for verdict in verdicts):  # then "it did land" would be half the truth
         delivered = [pair for pair in delivered if pair[1].order not in (SUCCEEDED_ANYWAY, ALREADY_DONE)]

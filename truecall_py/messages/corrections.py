@@ -7,7 +7,7 @@ order apart from quoted data, and never asks an agent to hide anything.
 
 from __future__ import annotations
 
-from truecall_py.clients.payload import text_of
+from truecall_py.clients.payload import find_text
 from truecall_py.contracts.matchers import quote_value
 from truecall_py.core.redaction import quote, shorten
 from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, VERIFIED, Correction
@@ -125,7 +125,7 @@ def render_evidence(outcomes: Sequence[Outcome], state: str) -> list[str]:
 
 def quote_tool_output(call: ToolCall, limit: int) -> str:
     """The tool's answer, quoted, since the correction may replace it; "" where there is none."""
-    text = text_of(call)
+    text = find_text(call)
     return f"The tool's output: {quote(quote_value(text, limit), limit + 40)}" if text else ""
 
 

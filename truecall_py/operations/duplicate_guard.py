@@ -150,13 +150,15 @@ def drop_never_made(
 ) -> None:
     """Notes which earlier calls were never made, by the client's own words in its transcript: a person said no.
     Raises LedgerError."""
-    from truecall_py.clients.call_outcomes import fates
+    from truecall_py.clients.call_outcomes import read_fates
     from truecall_py.operations.precedence import drop_intents
 
     endless = [
         attempt for attempt in earlier.attempts if recorder.ledger.find(attempt.session, attempt.call, ENDED) is None
     ]
-    outcomes = fates(recorder.call.harness, transcript, [event.call for event in endless], World(ends=moment.ends))
+    outcomes = read_fates(
+        recorder.call.harness, transcript, [event.call for event in endless], World(ends=moment.ends)
+    )
     drop_intents(
         recorder.ledger,
         [event for event in endless if event.call in outcomes and outcomes[event.call].never],

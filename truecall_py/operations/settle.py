@@ -180,7 +180,7 @@ def judge_ended(
     notified: dict[str, Fate] = {}
     upto = 0
     if since is not None:
-        notified, upto = call_outcomes.notified(harness.NAME, path, since, World(ends=ends))
+        notified, upto = call_outcomes.read_notices(harness.NAME, path, since, World(ends=ends))
     corrections: list[Correction] = []
     if not tasks and not notified:
         if since is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 
 from truecall_py.checks import load_check
-from truecall_py.clients.payload import unanswered
+from truecall_py.clients.payload import make_unanswered
 from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import COMBINATORS, is_guard, is_guard_only
 from truecall_py.contracts.template import fill_fields
@@ -66,10 +66,10 @@ class Then(World):
         """A schema, in this very process: a child for each of a million calls would take days."""
         if job.get("do") != "schema":
             raise Unverified(THEN, "harness")
-        return validated(job)
+        return validate_value(job)
 
 
-def validated(job: dict[str, object]) -> dict[str, object]:
+def validate_value(job: dict[str, object]) -> dict[str, object]:
     """What is wrong with a value by a schema, within PATIENCE. Raises Unverified."""
     import signal
 
@@ -105,7 +105,7 @@ def judge_past_call(made: Made, sources: Sequence[Source]) -> list[Replayed]:
 
 def judge_guards(contract: Contract, made: Made) -> list[Replayed]:
     """What a contract would have said before the call was made, by what the call itself carries."""
-    call = unanswered(made.call, made.call.event)
+    call = make_unanswered(made.call, made.call.event)
     if call.start_cwd is None and call.cwd is not None:  # as guarding.judged has it
         call = type(call)(**{**call.__dict__, "start_cwd": call.cwd})
     world = Then(call.start_cwd, contract.project, time.monotonic() + DEADLINE)

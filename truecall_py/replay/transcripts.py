@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LONGEST = 64 << 20  # bytes of a line
 
 
-def told(path: str, lines: Lines) -> Iterator[Made | Said]:
+def read_events(path: str, lines: Lines) -> Iterator[Made | Said]:
     """What the transcript at `path` tells, in order; `lines` counts along. Raises OSError."""
     reader = None
     with open(path, "rb") as file:
@@ -29,7 +29,7 @@ def told(path: str, lines: Lines) -> Iterator[Made | Said]:
                 while piece and not piece.endswith(b"\n"):
                     piece = file.readline(LONGEST)
                 continue
-            plain = decoded(piece, lines) if piece.strip() else None
+            plain = decode_line(piece, lines) if piece.strip() else None
             if plain is None:
                 continue
             reader = reader or find_reader(plain, lines)
@@ -41,7 +41,7 @@ def told(path: str, lines: Lines) -> Iterator[Made | Said]:
         yield from reader.end()
 
 
-def decoded(piece: bytes, lines: Lines) -> dict[str, Any] | None:
+def decode_line(piece: bytes, lines: Lines) -> dict[str, Any] | None:
     """The object that a line holds; None, and counted, for anything else."""
     try:
         plain = loads(piece.decode("utf-8"), own=True)  # a client's own writing holds no key twice

@@ -105,7 +105,7 @@ class Call:
         return self.told and bool(self.wrong)
 
 
-def of(events: Iterable[Event]) -> list[Call]:
+def group_calls(events: Iterable[Event]) -> list[Call]:
     """The calls of these events, in the order in which they began."""
     groups: dict[tuple[str, str], list[Event]] = {}
     loose = []
@@ -115,14 +115,14 @@ def of(events: Iterable[Event]) -> list[Call]:
         elif event.event in KINDS or event.event.startswith(BESIDE):
             groups.setdefault((event.session, event.call), []).append(event)
     for each in loose:
-        group = asking(each, groups)
+        group = list_permission_events(each, groups)
         if group is not None:
             group.append(each)
             group.sort(key=lambda one: one.id)
-    return [one(group) for group in groups.values() if any(event.event in KINDS for event in group)]
+    return [make_call(group) for group in groups.values() if any(event.event in KINDS for event in group)]
 
 
-def asking(waiting: Event, groups: dict[tuple[str, str], list[Event]]) -> list[Event] | None:
+def list_permission_events(waiting: Event, groups: dict[tuple[str, str], list[Event]]) -> list[Event] | None:
     """The events of the call that waits for permission. Codex sends no call id with that, so it is the last earlier
     one of this turn with the same arguments."""
     events = None
@@ -133,7 +133,7 @@ def asking(waiting: Event, groups: dict[tuple[str, str], list[Event]]) -> list[E
     return events
 
 
-def one(events: Sequence[Event]) -> Call:
+def make_call(events: Sequence[Event]) -> Call:
     """The call of these events, which are all of one call."""
     last = {event.event: event for event in events}
     event, ended, refused = (last.get(name) for name in (REQUESTED, ENDED, REFUSED))
@@ -141,7 +141,7 @@ def one(events: Sequence[Event]) -> Call:
     data = ended.data if ended else refused.data if refused else {}
     verdicts = list(data.get("verdicts", ())) if isinstance(data.get("verdicts", ()), (list, tuple)) else []
     if settled:
-        verdicts = renewed(verdicts, settled.data.get("verdicts", ()))
+        verdicts = replace_verdicts(verdicts, settled.data.get("verdicts", ()))
         state = settled.state
     elif ended:
         state = ended.state
@@ -155,7 +155,7 @@ def one(events: Sequence[Event]) -> Call:
     )  # fmt: skip
 
 
-def renewed(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
+def replace_verdicts(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
     """The verdicts, with later ones in place of those that they replace."""
     later = {mark(verdict): verdict for verdict in new if isinstance(verdict, dict)}
     kept = []
@@ -170,7 +170,7 @@ def mark(verdict: dict[str, Any]) -> tuple[str, str, str]:
     return (*identify_contract(verdict), str(verdict.get("subject", "")))
 
 
-def after(call: Call, calls: Sequence[Call]) -> tuple[str, Call | None]:
+def find_next_step(call: Call, calls: Sequence[Call]) -> tuple[str, Call | None]:
     """The agent's next step for the same effect, among `calls` of the session: SAME, OTHER or NOTHING, and the call.
     Calls that ran in parallel do not count."""
     last = call.events[-1].id
@@ -180,12 +180,12 @@ def after(call: Call, calls: Sequence[Call]) -> tuple[str, Call | None]:
             continue
         if call.identity and other.identity == call.identity:
             return SAME, other
-        if same_effect(call, other):
+        if has_same_effect(call, other):
             return OTHER, other
     return NOTHING, None
 
 
-def attempt(call: Call, every: Sequence[Call]) -> tuple[int | None, Any]:
+def describe_attempt(call: Call, every: Sequence[Call]) -> tuple[int | None, Any]:
     """The number of the attempt, and the arguments that changed since the previous one (None: there was none). Uses
     the hook's own count if there is one, otherwise the earlier calls."""
     if call.data.get("attempt") or not call.verdicts:
@@ -205,7 +205,7 @@ def attempt(call: Call, every: Sequence[Call]) -> tuple[int | None, Any]:
     return number, sorted(name for name in names if older.args.get(name) != call.args.get(name))
 
 
-def same_effect(call: Call, other: Call) -> bool:
+def has_same_effect(call: Call, other: Call) -> bool:
     """Whether another call has the effect that this one missed: it grants the same, a contract expects the same of
     it, or it is one of the contract's alternatives."""
     wrong = [verdict for verdict in call.enforced if verdict.get("state") != VERIFIED] or list(call.wrong)
@@ -223,11 +223,11 @@ def same_effect(call: Call, other: Call) -> bool:
     return False
 
 
-def lied(call: Call) -> bool:
+def is_false_success(call: Call) -> bool:
     """Whether the call was a false success."""
     return any(verdict.get("outcome") == FALSE_SUCCESS for verdict in call.verdicts)
 
 
-def claimed(call: Call) -> bool:
+def has_claim(call: Call) -> bool:
     """Whether the call reported success and was judged."""
     return call.reported == SUCCESS and any(verdict.get("state") in DECIDED for verdict in call.verdicts)

@@ -13,7 +13,7 @@ from typing import Any
 from truecall_py.core.redaction import HIDDEN
 from truecall_py.reporting import otlp
 from truecall_py.reporting.calls import Call
-from truecall_py.reporting.text import plain
+from truecall_py.reporting.text import make_plain
 
 # The characters that start a formula in a spreadsheet (OWASP, "CSV Injection"), full-width forms included.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -24,30 +24,30 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def jsonl(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
+def write_jsonl(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
     """One call per line, as in `truecall log --json`."""
     for call in calls:
-        yield otlp.written(plain(call)) + "\n"
+        yield otlp.write_json(make_plain(call)) + "\n"
 
 
-def csv_(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
+def write_csv(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
     """One call per row (RFC 4180), below a row of names."""
-    yield written(COLUMNS)
+    yield join_cells(COLUMNS)
     for call in calls:
-        row = row_of(call)
-        yield written([row[name] for name in COLUMNS])
+        row = make_row(call)
+        yield join_cells([row[name] for name in COLUMNS])
 
 
-def written(cells: Iterable[Any]) -> str:
+def join_cells(cells: Iterable[Any]) -> str:
     buffer = io.StringIO(newline="")
-    csv.writer(buffer, lineterminator="\r\n").writerow([cell(value) for value in cells])
+    csv.writer(buffer, lineterminator="\r\n").writerow([make_cell(value) for value in cells])
     return buffer.getvalue()
 
 
-def cell(value: Any) -> str:
+def make_cell(value: Any) -> str:
     """A value that is safe in a spreadsheet: text that it would calculate gets an apostrophe, and control or
     invisible characters are escaped."""
-    text = "" if value is None else otlp.clean(str(value))
+    text = "" if value is None else otlp.clean_value(str(value))
     text = "".join(
         f"\\x{ord(letter):02x}" if (letter < " " and letter not in "\t\n\r") or "\x7f" <= letter < "\xa0" else
         f"\\u{ord(letter):04x}" if ord(letter) in HIDDEN else letter
@@ -56,27 +56,29 @@ def cell(value: Any) -> str:
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def row_of(call: Call) -> dict[str, Any]:
+def make_row(call: Call) -> dict[str, Any]:
     """A call by the names of COLUMNS; values per contract go on separate lines of a cell."""
-    told, data = call.verdicts, call.data
+    told, data, args = call.verdicts, call.data, otlp.clean_value(call.args)
     took = call.ended - call.began if call.began is not None and call.ended is not None else None
     return {
         "session": call.session, "call": call.call, "harness": call.harness, "turn": call.first.turn,
         "agent": call.first.agent, "tool": call.tool, "state": call.state, "reported": call.reported,
-        "began": utc(call.began), "ended": utc(call.ended), "seconds": None if took is None else f"{took:.3f}",
-        "exit_code": data.get("exit_code"), "contracts": lines(told, "contract"), "verdicts": lines(told, "state"),
-        "outcomes": lines(told, "outcome"), "expected": lines(told, "expected"), "found": lines(told, "found"),
+        "began": format_utc(call.began), "ended": format_utc(call.ended),
+        "seconds": None if took is None else f"{took:.3f}", "exit_code": data.get("exit_code"),
+        "contracts": join_lines(told, "contract"), "verdicts": join_lines(told, "state"),
+        "outcomes": join_lines(told, "outcome"), "expected": join_lines(told, "expected"),
+        "found": join_lines(told, "found"),
         "attempt": data.get("attempt"), "changed": ", ".join(map(str, data.get("changed") or ())),
         "class": data.get("kind"), "order": data.get("order"), "form": data.get("form"),
-        "arguments": json.dumps(otlp.clean(call.args), ensure_ascii=False, allow_nan=False) if call.args else None,
+        "arguments": json.dumps(args, ensure_ascii=False, allow_nan=False) if args else None,
     }  # fmt: skip
 
 
-def lines(verdicts: Iterable[dict[str, Any]], name: str) -> str:
+def join_lines(verdicts: Iterable[dict[str, Any]], name: str) -> str:
     return "\n".join(str(verdict.get(name, "")) for verdict in verdicts)
 
 
-def utc(at: float | None) -> str | None:
+def format_utc(at: float | None) -> str | None:
     """A time in ISO 8601, which every spreadsheet reads."""
     if at is None:
         return None
@@ -87,4 +89,4 @@ def utc(at: float | None) -> str | None:
 
 
 Form = Callable[[Iterable[Call], int], Iterator[str]]
-FORMS: dict[str, Form] = {"otel-json": otlp.documents, "jsonl": jsonl, "csv": csv_}
+FORMS: dict[str, Form] = {"otel-json": otlp.render_documents, "jsonl": write_jsonl, "csv": write_csv}

@@ -47,21 +47,21 @@ class Sequels:
         self.place = {call.call: number for number, call in enumerate(every)}
         self.index: dict[tuple[str, ...], list[int]] = {}
         for number, call in enumerate(every):
-            for key in brought(call):
+            for key in list_brought_keys(call):
                 self.index.setdefault(key, []).append(number)
 
     def next(self, call: Call) -> tuple[str, Call | None]:
-        """calls.after for this call among all of the session."""
+        """calls.find_next_step for this call among all of the session."""
         if call.call not in self.known:
             self.known[call.call] = self.found(call)
         return self.known[call.call]
 
     def found(self, call: Call) -> tuple[str, Call | None]:
         here = self.place[call.call]
-        lists = [self.index[key] for key in sorted(wanted(call)) if key in self.index]
+        lists = [self.index[key] for key in sorted(list_wanted_keys(call)) if key in self.index]
         later = [islice(places, bisect_right(places, here), None) for places in lists]
         for number in merge(*later):
-            what, other = calls.after(call, (self.every[number],))
+            what, other = calls.find_next_step(call, (self.every[number],))
             if other is not None:
                 return what, other
         return calls.NOTHING, None
@@ -71,7 +71,7 @@ class Sequels:
         steps: list[tuple[str, Call]] = []
         more, here = 0, call
         while True:
-            if (settled := settlement(here)) is not None:
+            if (settled := find_settlement(here)) is not None:
                 by = steps[-1][0] if steps else settled[1]
                 return Sequel(tuple(steps), more, settled[0], by)
             what, other = self.next(here)
@@ -81,32 +81,34 @@ class Sequels:
                 steps.append((what, other))
             else:
                 more += 1
-            if other.state == VERIFIED and settlement(other) is None:
-                return Sequel(tuple(steps), more, over(other), what)
+            if other.state == VERIFIED and find_settlement(other) is None:
+                return Sequel(tuple(steps), more, find_end(other), what)
             here = other
 
 
-def brought(call: Call) -> set[tuple[str, ...]]:
+def list_brought_keys(call: Call) -> set[tuple[str, ...]]:
     """The keys under which a call may follow an earlier one."""
-    return {("identity", call.identity), ("tool", call.tool)}.union(*map(effects, call.verdicts))
+    return {("identity", call.identity), ("tool", call.tool)}.union(*map(list_effects, call.verdicts))
 
 
-def wanted(call: Call) -> set[tuple[str, ...]]:
-    """The keys under which a call may be followed: at least all that `calls.after` uses."""
+def list_wanted_keys(call: Call) -> set[tuple[str, ...]]:
+    """The keys under which a call may be followed: at least all that `calls.find_next_step` uses."""
     keys: set[tuple[str, ...]] = {("identity", call.identity)} if call.identity else set()
     for row in (*call.enforced, *call.wrong, call.data):
         other = row.get("alternatives")
-        keys |= effects(row) | {("tool", str(tool)) for tool in (other if isinstance(other, (list, tuple)) else ())}
+        keys |= list_effects(row) | {
+            ("tool", str(tool)) for tool in (other if isinstance(other, (list, tuple)) else ())
+        }
     return keys
 
 
-def effects(row: dict[str, Any]) -> set[tuple[str, ...]]:
+def list_effects(row: dict[str, Any]) -> set[tuple[str, ...]]:
     """The keys of a verdict's effect."""
     keys: set[tuple[str, ...]] = {("grants", str(row["grants"]))} if row.get("grants") else set()
     return keys | {("expected", str(row["expected"]), *calls.mark(row))} if row.get("expected") else keys
 
 
-def settlement(call: Call) -> tuple[float, str] | None:
+def find_settlement(call: Call) -> tuple[float, str] | None:
     """When, and by what, an unresolved call was found done."""
     for event in call.events:
         if event.event == SETTLED and event.state == VERIFIED:
@@ -114,11 +116,11 @@ def settlement(call: Call) -> tuple[float, str] | None:
     return None
 
 
-def over(call: Call) -> float:
+def find_end(call: Call) -> float:
     return call.ended if call.ended is not None else call.at
 
 
-def opened(call: Call) -> bool:
+def is_open(call: Call) -> bool:
     """Whether a call stood open when it ended, as the gate at the stop understands it: refuted, not finished, or in
     doubt through the tool or the world, and not in observe mode only."""
     rows = [row for event in call.events if event.event == ENDED for row in event.data.get("verdicts") or ()]
@@ -136,12 +138,12 @@ class Waits:
         """Adds the calls of one session."""
         last = max((event.at for call in every for event in call.events), default=0.0)
         for call in every:
-            if opened(call):
+            if is_open(call):
                 right = sequels.of(call).right
                 row, until = (self.open, last) if right is None else (self.right, right)
-                row[bound(until - over(call))] += 1
+                row[find_bound(until - find_end(call))] += 1
 
 
-def bound(seconds: float) -> int:
+def find_bound(seconds: float) -> int:
     """The class of a time in BOUNDS; negative times count as 0."""
     return next(place for place, most in enumerate(BOUNDS) if seconds < most or most == BOUNDS[-1])

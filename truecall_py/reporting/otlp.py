@@ -31,9 +31,9 @@ VERDICT = ("contract", "file", "source", "state", "outcome", "mode", "kind", "su
            "order", "form", "grants", "operation", "owner")  # fmt: skip
 
 
-def documents(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
+def render_documents(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
     """One JSON document of all calls, a line, in pieces; with `batch` one document for so many spans each."""
-    resource = {"attributes": attributes({"service.name": "truecall", "service.version": __version__})}
+    resource = {"attributes": make_attributes({"service.name": "truecall", "service.version": __version__})}
     head = f'{{"resourceSpans":[{{"resource":{dumps(resource)},"scopeSpans":[{{"scope":'
     head += f'{dumps({"name": "truecall", "version": __version__})},"spans":['
     number = 0
@@ -42,7 +42,7 @@ def documents(calls: Iterable[Call], batch: int = 0) -> Iterator[str]:
             yield ","
         else:
             yield f"{TAIL}{head}" if number else head
-        yield written(span(call))
+        yield write_json(make_span(call))
         number += 1
     yield TAIL if number else '{"resourceSpans":[]}\n'
 
@@ -55,13 +55,13 @@ def trace_id(session: str) -> str:
     return sha256(b"truecall session " + session.encode("utf-8", "replace"))[:32].replace("0" * 32, "1" * 32)
 
 
-def span_id(session: str, call: str) -> str:
+def make_span_id(session: str, call: str) -> str:
     """16 hexadecimal digits, the same in every run; never all zeros."""
     name = f"truecall call {len(session)} {session} {call}"
     return sha256(name.encode("utf-8", "replace"))[:16].replace("0" * 16, "1" * 16)
 
 
-def nanoseconds(at: float) -> str:
+def convert_time(at: float) -> str:
     """A time in seconds since the epoch, of which a float holds no more than the microseconds."""
     try:
         return str(min(max(0, round(at * 1_000_000)) * 1000, LARGEST))
@@ -69,58 +69,59 @@ def nanoseconds(at: float) -> str:
         return "0"
 
 
-def span(call: Call) -> dict[str, Any]:
+def make_span(call: Call) -> dict[str, Any]:
     """One call. A call of which no end was told ends with the last that is known of it."""
     began = call.at
     ended = call.ended if call.ended is not None else call.events[-1].at
     made: dict[str, Any] = {
-        "traceId": trace_id(call.session), "spanId": span_id(call.session, call.call),
+        "traceId": trace_id(call.session), "spanId": make_span_id(call.session, call.call),
         "name": f"execute_tool {call.tool}" if call.tool else "execute_tool", "kind": INTERNAL,
-        "startTimeUnixNano": nanoseconds(began), "endTimeUnixNano": nanoseconds(max(began, ended)),
-        "attributes": attributes(about(call)), "events": [*happened(call), *verdicts(call)],
+        "startTimeUnixNano": convert_time(began), "endTimeUnixNano": convert_time(max(began, ended)),
+        "attributes": make_attributes(make_call_attributes(call)),
+        "events": [*list_span_events(call), *list_verdict_events(call)],
     }  # fmt: skip
-    return {**made, "status": status(call)}
+    return {**made, "status": make_status(call)}
 
 
-def error_type(call: Call) -> str:
+def find_error_type(call: Call) -> str:
     """What went wrong, in a word of a small set; "" where nothing is known to be wrong."""
     if call.state == REFUTED:
-        return str(worst(call).get("outcome") or "not landed").replace(" ", "_")
+        return str(find_worst(call).get("outcome") or "not landed").replace(" ", "_")
     if call.state == REFUSED:
         return "refused"
     return "tool_failure" if call.reported == FAILURE and call.state != VERIFIED else ""
 
 
-def status(call: Call) -> dict[str, Any]:
+def make_status(call: Call) -> dict[str, Any]:
     """Error where it was refuted, refused or failed by its own word; ok where it was verified; else unset."""
     if call.state == VERIFIED:
         return {"code": OK}
-    if not error_type(call):
+    if not find_error_type(call):
         return {}
-    words = worst(call).get("found") if call.state == REFUTED else call.data.get("why")
-    return {"code": ERROR, "message": str(words or error_type(call).replace("_", " "))}
+    words = find_worst(call).get("found") if call.state == REFUTED else call.data.get("why")
+    return {"code": ERROR, "message": str(words or find_error_type(call).replace("_", " "))}
 
 
-def worst(call: Call) -> dict[str, Any]:
+def find_worst(call: Call) -> dict[str, Any]:
     """The verdict that counts; {} where no contract applied."""
     ranked = sorted(call.verdicts, key=lambda each: RANK.index(each["state"]) if each.get("state") in RANK else 9)
     return ranked[0] if ranked else {}
 
 
-def about(call: Call) -> dict[str, Any]:
+def make_call_attributes(call: Call) -> dict[str, Any]:
     """The attributes of a call. What is not known is left out."""
     data, first = call.data, call.first
     return {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": call.tool,
         "gen_ai.tool.call.id": call.call,
-        "gen_ai.tool.call.arguments": written(call.args) if call.args else None,
+        "gen_ai.tool.call.arguments": write_json(call.args) if call.args else None,
         "gen_ai.conversation.id": call.session,
         "gen_ai.agent.id": first.agent,
         "gen_ai.agent.name": call.harness,
-        "error.type": error_type(call),
+        "error.type": find_error_type(call),
         "truecall.state": call.state,
-        "truecall.outcome": worst(call).get("outcome"),
+        "truecall.outcome": find_worst(call).get("outcome"),
         "truecall.reported": call.reported,
         "truecall.contracts": [str(verdict.get("contract", "")) for verdict in call.verdicts],
         "truecall.turn": first.turn,
@@ -136,41 +137,41 @@ def about(call: Call) -> dict[str, Any]:
     }
 
 
-def happened(call: Call) -> Iterator[dict[str, Any]]:
+def list_span_events(call: Call) -> Iterator[dict[str, Any]]:
     """What befell a call beside its beginning and end, as span events."""
     for each in call.events:
         if each.event in (WAITING, REFUSED, JUDGED, SETTLED):
             more = {"why": each.data.get("why"), "by": each.data.get("by"), "state": each.state}
             attributes = {f"truecall.{name}": value for name, value in more.items()}
-            yield event(each.at, f"truecall.{each.event}", attributes)
+            yield make_event(each.at, f"truecall.{each.event}", attributes)
         elif each.event.startswith(BESIDE):
             kind = each.event.partition(" ")[0]
             more = {name: each.data.get(name) for name in ("contract", "owner", "by", "as_of", "found")}
             if kind == "intent" and each.data.get("match"):
-                more["match"] = written(each.data["match"])
+                more["match"] = write_json(each.data["match"])
             attributes = {f"truecall.{kind}.{name}": value for name, value in {**more, "state": each.state}.items()}
-            yield event(each.at, f"truecall.{kind}", attributes)
+            yield make_event(each.at, f"truecall.{kind}", attributes)
 
 
-def verdicts(call: Call) -> Iterator[dict[str, Any]]:
+def list_verdict_events(call: Call) -> Iterator[dict[str, Any]]:
     """The verdicts that count now, as span events at the time of the last judgement."""
     at = max((event.at for event in call.events if event.event in (ENDED, JUDGED, SETTLED)), default=call.at)
     for verdict in call.verdicts:
         attributes = {f"truecall.verdict.{name}": verdict.get(name) for name in VERDICT}
-        yield event(at, "truecall.verdict", attributes)
+        yield make_event(at, "truecall.verdict", attributes)
 
 
-def event(at: float, name: str, about: dict[str, Any]) -> dict[str, Any]:
-    return {"timeUnixNano": nanoseconds(at), "name": name, "attributes": attributes(about)}
+def make_event(at: float, name: str, about: dict[str, Any]) -> dict[str, Any]:
+    return {"timeUnixNano": convert_time(at), "name": name, "attributes": make_attributes(about)}
 
 
-def attributes(given: dict[str, Any]) -> list[dict[str, Any]]:
+def make_attributes(given: dict[str, Any]) -> list[dict[str, Any]]:
     """Keys with their values, without those that are not known."""
     known = {key: value for key, value in given.items() if value not in (None, "", [], ())}
-    return [{"key": key, "value": any_value(value)} for key, value in known.items()]
+    return [{"key": key, "value": make_value(value)} for key, value in known.items()]
 
 
-def any_value(value: Any) -> dict[str, Any]:
+def make_value(value: Any) -> dict[str, Any]:
     """A value with the name of its kind. What has none of the kinds, or does not fit, is told as text."""
     if isinstance(value, bool):
         return {"boolValue": value}
@@ -179,28 +180,28 @@ def any_value(value: Any) -> dict[str, Any]:
     if isinstance(value, float) and value - value == 0:  # neither infinite nor no number
         return {"doubleValue": value}
     if isinstance(value, (list, tuple)):
-        return {"arrayValue": {"values": [any_value(item) for item in value]}}
+        return {"arrayValue": {"values": [make_value(item) for item in value]}}
     return {"stringValue": str(value)}
 
 
-def written(value: Any) -> str:
+def write_json(value: Any) -> str:
     """A value as JSON that every reader takes. Looked through text by text only where something may be wrong."""
     try:
         text = dumps(value)
     except ValueError:
-        return dumps(clean(value))
-    return dumps(clean(value)) if "\\ud" in text else text
+        return dumps(clean_value(value))
+    return dumps(clean_value(value)) if "\\ud" in text else text
 
 
-def clean(value: Any) -> Any:
+def clean_value(value: Any) -> Any:
     """A value of which every text has a UTF-8 form: half a surrogate pair, which no other reader takes, becomes the
     replacement character; a number that is none becomes null."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(value, dict):
-        return {clean(str(key)): clean(item) for key, item in value.items()}
+        return {clean_value(str(key)): clean_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [clean(item) for item in value]
+        return [clean_value(item) for item in value]
     if isinstance(value, float) and value - value != 0:
         return None
     return value

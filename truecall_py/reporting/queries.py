@@ -48,7 +48,7 @@ class Stopped:
         return list(dict.fromkeys(map(str, [*(row[1] for row in self.opened), *judged])))
 
 
-def opened(state: str) -> Ledger | None:
+def open_ledger(state: str) -> Ledger | None:
     """The ledger of a state folder; None if there is none yet. Raises LedgerError."""
     path = os.path.join(state, FILE)
     if not os.path.lexists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
@@ -56,14 +56,14 @@ def opened(state: str) -> Ledger | None:
     return Ledger(state, create=False)
 
 
-def sessions(ledger: Ledger, since: float = 0.0) -> list[str]:
+def list_sessions(ledger: Ledger, since: float = 0.0) -> list[str]:
     """The sessions with a call since `since` (seconds since the epoch), the last used one at the end."""
     sql = f"SELECT session FROM events WHERE at >= ? AND {OF_CALLS} GROUP BY session ORDER BY max(id)"  # noqa: S608
     rows = ledger.query(sql, (since,))
     return [row[0] for row in rows]
 
 
-def whole(ledger: Ledger, session: str) -> str:
+def find_session_id(ledger: Ledger, session: str) -> str:
     """The full id of the session with this id or unique start of one; "" for "". Raises UsageError."""
     if not session:
         return ""
@@ -80,7 +80,7 @@ def whole(ledger: Ledger, session: str) -> str:
     return str(sessions[0])
 
 
-def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
+def list_calls(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
     """The session and id of each call, newest first; of one session if given."""
     seen_calls: set[tuple[str, str]] = set()
     where, values = ("session = ? AND ", (fit_column(session), since)) if session else ("", (since,))
@@ -100,7 +100,7 @@ def keys(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tupl
             return
 
 
-def held(ledger: Ledger, after: int = 0, session: str = "") -> Event | None:
+def find_held_stop(ledger: Ledger, after: int = 0, session: str = "") -> Event | None:
     """The last stop that held an agent, if its event is newer than the one with the id `after`."""
     last, where = 1 << 62, "session = ? AND " if session else ""
     while True:
@@ -115,7 +115,7 @@ def held(ledger: Ledger, after: int = 0, session: str = "") -> Event | None:
         last = stored_events[-1].id
 
 
-def stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped]:
+def list_stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped]:
     """The stops of a session, newest first."""
     events = ledger.stops(session)
     return [
@@ -125,14 +125,14 @@ def stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped]:
     ]  # fmt: skip
 
 
-def switches(ledger: Ledger, since: float = 0.0) -> list[Event]:
+def list_switches(ledger: Ledger, since: float = 0.0) -> list[Event]:
     """The events of a person turning truecall off or on, newest first."""
     sql = f"{SELECT} session = '' AND event = ? AND at >= ? ORDER BY id DESC LIMIT 1000"
     rows = ledger.query(sql, (SWITCH, since))
     return [StoredEvent(row) for row in rows]
 
 
-def begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
+def list_begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
     """The session and id of each call, in the order in which they began. Holds none in memory, so a ledger of any
     size fits."""
     where, values = ("session = ? AND ", (fit_column(session),)) if session else ("", ())
@@ -148,7 +148,7 @@ def begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tup
             yield name, call
 
 
-def named(ledger: Ledger, call: str, session: str = "") -> list[tuple[str, str]]:
+def find_by_id(ledger: Ledger, call: str, session: str = "") -> list[tuple[str, str]]:
     """The session and id of the calls with this id, or with this start of one, newest first."""
     sql = f"SELECT session, call FROM events WHERE substr(call, 1, ?) = ? AND {OF_CALLS} "  # noqa: S608
     rows = ledger.query(sql + "GROUP BY session, call ORDER BY max(id) DESC", (len(call), call))
@@ -156,7 +156,7 @@ def named(ledger: Ledger, call: str, session: str = "") -> list[tuple[str, str]]
     return [pair for pair in matching if pair[1] == call] or matching
 
 
-def seen(ledger: Ledger) -> dict[str, float]:
+def find_last_events(ledger: Ledger) -> dict[str, float]:
     """The time of each client's last event, in seconds since the epoch."""
     rows = ledger.query("SELECT harness, max(at) FROM events WHERE event <> 'switch' GROUP BY harness")
     return {row[0]: float(row[1]) for row in rows}
@@ -166,12 +166,12 @@ def prune(ledger: Ledger, before: float) -> tuple[int, int]:
     """Deletes and overwrites sessions without an event since `before` (seconds since the epoch); returns the number
     of sessions and events. Works session by session, so that no hook waits for long."""
     old = ledger.query("SELECT session FROM events GROUP BY session HAVING max(at) < ?", (before,))
-    staying = unsettled_of(ledger)
+    staying = list_unresolved_sessions(ledger)
     old = [(session,) for (session,) in old if session not in staying]
     ledger.query("PRAGMA secure_delete=ON")
     gone = [forget(ledger, session, before) for (session,) in old]
     names = [session for (session,), count in zip(old, gone, strict=True) if count]
-    beside(os.path.dirname(ledger.path), before, names, staying)
+    delete_session_files(os.path.dirname(ledger.path), before, names, staying)
     while (free := ledger.query("PRAGMA freelist_count")[0][0]) > PAGES:
         ledger.query(f"PRAGMA incremental_vacuum({PAGES})")
         if ledger.query("PRAGMA freelist_count")[0][0] >= free:
@@ -180,13 +180,13 @@ def prune(ledger: Ledger, before: float) -> tuple[int, int]:
     return sum(1 for count in gone if count), sum(gone)
 
 
-def left(ledger: Ledger, before: float) -> int:
+def count_left(ledger: Ledger, before: float) -> int:
     """The number of sessions without an event since `before` that were kept."""
     rows = ledger.query("SELECT 1 FROM events GROUP BY session HAVING max(at) < ?", (before,))
     return len(rows)
 
 
-def unsettled_of(ledger: Ledger) -> set[str]:
+def list_unresolved_sessions(ledger: Ledger) -> set[str]:
     """The sessions with an unresolved operation."""
     from truecall_py.operations import view
 
@@ -197,7 +197,7 @@ def unsettled_of(ledger: Ledger) -> set[str]:
     return sessions
 
 
-def beside(
+def delete_session_files(
     state: str, before: float, sessions: Sequence[str] = (), staying: Collection[str] = ()
 ) -> None:  # fmt: skip
     """Deletes the files of `sessions`, and of others that are older than `before`, except those `staying`: unresolved

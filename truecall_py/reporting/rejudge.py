@@ -7,7 +7,7 @@ import itertools
 import time
 
 from truecall_py.clients import NAMES, load_hook
-from truecall_py.clients.payload import unanswered
+from truecall_py.clients.payload import make_unanswered
 from truecall_py.core import paths
 from truecall_py.core.errors import PayloadError, TruecallError, Unverified
 from truecall_py.core.fast_json import JsonError, loads
@@ -30,12 +30,12 @@ CUT = " bytes left out ...] "
 MANY = 6  # the most arguments that may be text or JSON
 
 
-def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
+def rejudge_call(call: Call, key: bytes, state: str) -> list[Verdict]:
     """The current verdicts on the call. Raises Unverified with what is missing."""
     wanted = {str(verdict.get("contract")) for verdict in call.enforced if verdict.get("state") != VERIFIED}
     if not wanted:
         raise Unverified("it was refused before it ran, so it has no effect to check", "truecall")
-    again = rebuilt(call, key)
+    again = rebuild_call(call, key)
     if not call.cwd:
         raise Unverified("the ledger has no request of it, and so no folder", "harness")
     try:
@@ -48,7 +48,7 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
         raise Unverified(f"{some} is not among the contracts that are trusted for {call.cwd} now", "contract")
     if call.state == REFUSED:
         ends, session = time.monotonic() + DEADLINE, call.cwd
-        return list(barrier.judge_guards(contracts, unanswered(again, "PreToolUse"), ends, session).verdicts)
+        return list(barrier.judge_guards(contracts, make_unanswered(again, "PreToolUse"), ends, session).verdicts)
     before = snapshots.find(state, call.session, call.call)
     verdicts = judge.judge_contracts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
     if not verdicts:
@@ -56,7 +56,7 @@ def judged(call: Call, key: bytes, state: str) -> list[Verdict]:
     return verdicts
 
 
-def rebuilt(call: Call, key: bytes) -> ToolCall:
+def rebuild_call(call: Call, key: bytes) -> ToolCall:
     """The call without its answer, which is not stored. Raises Unverified if it may differ from the real one."""
     hook = load_hook(call.harness) if call.harness in NAMES else None
     if not getattr(hook, "REBUILT", False):
@@ -65,7 +65,7 @@ def rebuilt(call: Call, key: bytes) -> ToolCall:
         if MASK in str(value) or CUT in str(value):
             how = "masked" if MASK in str(value) else "cut"
             raise Unverified(f"its argument {name} was {how} when it was stored", "truecall")
-    for args in forms(call.args):
+    for args in iterate_forms(call.args):
         payload = {
             "hook_event_name": "PostToolUse", "session_id": call.session, "cwd": call.cwd or None,
             "tool_name": call.tool, "tool_input": args, "tool_use_id": call.call, "turn_id": call.first.turn,
@@ -81,7 +81,7 @@ def rebuilt(call: Call, key: bytes) -> ToolCall:
     raise Unverified("its stored arguments differ from those of the call", "truecall")
 
 
-def forms(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def iterate_forms(args: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """All readings of the stored arguments, each as text or as JSON: the ledger stores text."""
     choices: list[list[Any]] = []
     for value in args.values():

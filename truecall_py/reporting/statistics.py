@@ -48,9 +48,9 @@ class Figures:
                 self.correction(call, *followed.next(call))
 
     def call(self, call: Call) -> None:
-        lie = calls.lied(call)
+        lie = calls.is_false_success(call)
         states = [verdict.get("state") for verdict in call.verdicts]
-        if calls.claimed(call):
+        if calls.has_claim(call):
             self.claims["judged"] += 1
             self.claims["false"] += lie
             self.claims["not told"] += not lie and UNVERIFIED in states
@@ -71,7 +71,7 @@ class Figures:
         self.after[what] += 1
         led = LED.get(other.state, "open") if other else ""
         row = {"corrections": 1, SAME: what == SAME, OTHER: what == OTHER}
-        add(self.retries, kind_of(call), **row, **{name: led == name for name in (*LED.values(), "open")})
+        add(self.retries, classify_call(call), **row, **{name: led == name for name in (*LED.values(), "open")})
 
     def plain(self) -> dict[str, Any]:
         """All figures as JSON data with stable keys."""
@@ -81,13 +81,13 @@ class Figures:
             "claims": {"judged": judged, "false": self.claims["false"], "not_told": self.claims["not told"],
                        "rate": round(self.claims["false"] / judged, 4) if judged else None},
             "observe": {"would_have_blocked": self.would_block},
-            "tools": rows("tool", self.tools), "outcomes": rows("tool", self.outcomes),
-            "contracts": rows("contract", self.contracts), "retries": rows("class", self.retries),
-            "after": {key(name): count for name, count in self.after.items()},
+            "tools": make_rows("tool", self.tools), "outcomes": make_rows("tool", self.outcomes),
+            "contracts": make_rows("contract", self.contracts), "retries": make_rows("class", self.retries),
+            "after": {make_key(name): count for name, count in self.after.items()},
         }  # fmt: skip
 
 
-def kind_of(call: Call) -> str:
+def classify_call(call: Call) -> str:
     """The class of failure of a corrected call."""
     kind = next((str(verdict["kind"]) for verdict in call.wrong if verdict.get("kind")), "")
     return kind or str(call.data.get("kind") or "") or "other"
@@ -99,17 +99,17 @@ def add(table: dict[str, Row], name: str, **counts: int) -> None:
         row[column] += int(count)
 
 
-def rows(name: str, table: dict[str, Row]) -> list[dict[str, Any]]:
+def make_rows(name: str, table: dict[str, Row]) -> list[dict[str, Any]]:
     """The rows of a table, most refuted first."""
     order = sorted(table.items(), key=lambda item: (-item[1].get("refuted", item[1].get("corrections", 0)), item[0]))
-    return [{name: first, **{key(column): count for column, count in row.items()}} for first, row in order]
+    return [{name: first, **{make_key(column): count for column, count in row.items()}} for first, row in order]
 
 
-def key(words: str) -> str:
+def make_key(words: str) -> str:
     return words.replace(" ", "_")
 
 
-def of(sessions: Iterable[Sequence[Call]]) -> Figures:
+def count_sessions(sessions: Iterable[Sequence[Call]]) -> Figures:
     figures = Figures()
     for session in sessions:
         figures.session(session)

@@ -41,62 +41,62 @@ def name_outcome(outcome: str) -> str:
     return OUTCOME_NAMES.get(outcome, outcome)
 
 
-def width() -> int:
+def find_width() -> int:
     """The width of a line in letters: the terminal's, from 60 to 160; 80 without a terminal."""
     return max(60, min(shutil.get_terminal_size().columns, 160)) if sys.stdout.isatty() else 80
 
 
-def fitting(text: str, room: int) -> str:
+def fit_line(text: str, room: int) -> str:
     """The text as one harmless line, cut to `room` letters."""
     plain = escape_hidden(text.replace("\n", " "))
     return plain if len(plain) <= room else plain[: max(0, room - 3)] + "..."
 
 
-def word(state: str, room: int = 0) -> str:
+def render_state(state: str, room: int = 0) -> str:
     """The state in its colour, padded to `room` letters."""
     name = NAMES.get(state, state)
     return click.style(name, fg=COLOURS.get(state)) + " " * max(0, room - len(name))
 
 
-def line(call: Call) -> None:
+def print_line(call: Call) -> None:
     """Prints a call in one line, with a line for each verdict that is not verified."""
-    room = width()
+    room = find_width()
     head = f"{format_local_time(call.at)}  "
     about = f"{call.tool}  {call.call}"
-    click.echo(head + word(call.state, 12) + fitting(about, room - len(head) - 12))
+    click.echo(head + render_state(call.state, 12) + fit_line(about, room - len(head) - 12))
     for verdict in call.verdicts:
         if verdict.get("state") != VERIFIED:
             observed = " (observe)" if verdict.get("mode") == "observe" else ""
-            said = f"{verdict.get('contract', '')}{observed}: {outcome(verdict)}: {verdict.get('found', '')}"
-            click.echo("    " + fitting(said, room - 4))
+            said = f"{verdict.get('contract', '')}{observed}: {render_outcome(verdict)}: {verdict.get('found', '')}"
+            click.echo("    " + fit_line(said, room - 4))
 
 
-def outcome(verdict: dict[str, Any]) -> str:
+def render_outcome(verdict: dict[str, Any]) -> str:
     state, found = str(verdict.get("state", "")), str(verdict.get("outcome", ""))
     return name_outcome(found) if found and found != "unknown" else state
 
 
-def full(call: Call, every: list[Call]) -> None:
+def print_full(call: Call, every: list[Call]) -> None:
     """Prints all that the ledger has about one call; `every`: the calls of its session."""
     first = call.first
-    click.echo(f"{click.style(fitting(call.call, 60), bold=True)}  {word(call.state)}")
-    row("tool", call.tool)
-    row("session", f"{call.session} ({first.harness or 'unknown client'})")
+    click.echo(f"{click.style(fit_line(call.call, 60), bold=True)}  {render_state(call.state)}")
+    print_row("tool", call.tool)
+    print_row("session", f"{call.session} ({first.harness or 'unknown client'})")
     for name, value in (("turn", first.turn), ("agent", first.agent), ("folder", call.cwd)):
         if value:
-            row(name, value)
+            print_row(name, value)
     for number, (name, value) in enumerate(call.args.items()):
-        row("" if number else "arguments", f"{name}: {value}")
+        print_row("" if number else "arguments", f"{name}: {value}")
     for event in call.events:
-        for at, said in happened(event, call):
-            row(at, said)
+        for at, said in describe_event(event, call):
+            print_row(at, said)
     if call.state == calls.RUNNING:
-        row("", "no end was recorded: it is running, was denied, or the session ended")
-    verdicts(call)
-    attempt(call, every)
-    what, other = calls.after(call, every)
+        print_row("", "no end was recorded: it is running, was denied, or the session ended")
+    print_verdicts(call)
+    print_attempt(call, every)
+    what, other = calls.find_next_step(call, every)
     if call.corrected or call.state == REFUSED:
-        row("then", next_words(call, what, other))
+        print_row("then", describe_next_step(call, what, other))
 
 
 def stop_line(each: Stopped) -> None:
@@ -105,7 +105,7 @@ def stop_line(each: Stopped) -> None:
     word = "held" if each.held else "stopped"
     about = f"at the stop{' of a sub-agent' if each.event.agent else ''}: {', '.join(each.contracts)}"
     colour = "red" if each.held else None
-    said = fitting(about, width() - len(head) - 12)
+    said = fit_line(about, find_width() - len(head) - 12)
     click.echo(head + click.style(word, fg=colour) + " " * (12 - len(word)) + said)
 
 
@@ -122,26 +122,28 @@ def stop(each: Stopped) -> None:
     """Prints all that the ledger has about a stop that held an agent."""
     event = each.event
     click.echo(f"{click.style('held at the stop', bold=True)}{' of a sub-agent' if event.agent else ''}")
-    row("session", f"{event.session} ({event.harness or 'unknown client'})")
+    print_row("session", f"{event.session} ({event.harness or 'unknown client'})")
     for name, value in (("turn", event.turn), ("agent", event.agent)):
         if value:
-            row(name, value)
+            print_row(name, value)
     for call, contract, state in each.opened:
-        row("open", f"{contract}: {state}, call {call}")
-    rows(each.verdicts)
+        print_row("open", f"{contract}: {state}, call {call}")
+    print_verdict_rows(each.verdicts)
 
 
-def row(name: str, value: str) -> None:
-    click.echo(f"  {name:<10} {fitting(value, max(width(), 80) - 13)}")
+def print_row(name: str, value: str) -> None:
+    click.echo(f"  {name:<10} {fit_line(value, max(find_width(), 80) - 13)}")
 
 
-def wrapped(name: str, value: str) -> None:
+def print_wrapped(name: str, value: str) -> None:
     """Prints a row in as many lines as it needs; evidence is never cut."""
-    for number, text in enumerate(textwrap.wrap(escape_hidden(value), width() - 15, break_on_hyphens=False) or [""]):
+    for number, text in enumerate(
+        textwrap.wrap(escape_hidden(value), find_width() - 15, break_on_hyphens=False) or [""]
+    ):
         click.echo(f"    {'' if number else name:<10} {text}")
 
 
-def happened(event: Event, call: Call) -> list[tuple[str, str]]:
+def describe_event(event: Event, call: Call) -> list[tuple[str, str]]:
     """Lines about one event: time of day and text."""
     at = format_local_time(event.at).split()[1] if event.at else ""
     if event.event == REQUESTED:
@@ -149,15 +151,15 @@ def happened(event: Event, call: Call) -> list[tuple[str, str]]:
     if event.event == WAITING:
         return [(at, "waited for the user's permission")]
     if event.event == REFUSED:
-        refusal = escape_hidden(f"refused by truecall before it ran: {why(event)}")
-        lines = textwrap.wrap(refusal, max(width(), 80) - 13)
+        refusal = escape_hidden(f"refused by truecall before it ran: {explain_refusal(event)}")
+        lines = textwrap.wrap(refusal, max(find_width(), 80) - 13)
         return [("" if number else at, text) for number, text in enumerate(lines)]
     if event.event in (JUDGED, SETTLED):
         by, word = event.data.get("by"), "resolved" if event.event == SETTLED else "judged again"
         return [(at, f"{word}{f' by {by}' if by else ''}: {NAMES.get(event.state, event.state)}")]
     if event.event.startswith(BESIDE):
-        operation = escape_hidden(of_operation(event))
-        lines = textwrap.wrap(operation, max(width(), 80) - 13, break_on_hyphens=False) or [""]
+        operation = escape_hidden(describe_operation(event))
+        lines = textwrap.wrap(operation, max(find_width(), 80) - 13, break_on_hyphens=False) or [""]
         return [("" if number else at, text) for number, text in enumerate(lines)]
     if event.event != ENDED:
         return [(at, event.event)]
@@ -174,7 +176,7 @@ def happened(event: Event, call: Call) -> list[tuple[str, str]]:
     return [(at, said), ("", f"judged in {format_duration(float(judged))}")]
 
 
-def why(event: Event) -> str:
+def explain_refusal(event: Event) -> str:
     """Why truecall refused a call."""
     reason = str(event.data.get("why", "quarantine"))
     earlier = event.data.get("earlier")
@@ -183,7 +185,7 @@ def why(event: Event) -> str:
     return WHY.get(reason, reason)
 
 
-def of_operation(event: Event) -> str:
+def describe_operation(event: Event) -> str:
     """The text about an event of an operation."""
     data, (kind, _, name) = event.data, event.event.partition(" ")
     if kind == "intent":
@@ -202,54 +204,54 @@ def of_operation(event: Event) -> str:
     return str(data.get("found", ""))
 
 
-def verdicts(call: Call) -> None:
-    rows(call.verdicts)
+def print_verdicts(call: Call) -> None:
+    print_verdict_rows(call.verdicts)
 
 
-def rows(told: Iterable[dict[str, Any]]) -> None:
+def print_verdict_rows(told: Iterable[dict[str, Any]]) -> None:
     """Prints verdicts from the ledger with their evidence."""
     for claim in told:
         observed = "  (observe: no correction)" if claim.get("mode") == "observe" else ""
-        said = outcome(claim)
+        said = render_outcome(claim)
         more = f"  {said}" if said != claim.get("state") else ""
-        source = f"  {fitting(str(claim['source']), 40)}" if claim.get("source") else ""
-        name = fitting(str(claim.get("contract", "")), 40)
-        click.echo(f"  {word(str(claim.get('state', '')), 10)} {name}{more}{source}{observed}")
+        source = f"  {fit_line(str(claim['source']), 40)}" if claim.get("source") else ""
+        name = fit_line(str(claim.get("contract", "")), 40)
+        click.echo(f"  {render_state(str(claim.get('state', '')), 10)} {name}{more}{source}{observed}")
         if claim.get("subject"):
-            wrapped("about", str(claim["subject"]))
+            print_wrapped("about", str(claim["subject"]))
         if claim.get("expected"):
-            wrapped("expected", str(claim["expected"]))
+            print_wrapped("expected", str(claim["expected"]))
         if claim.get("found"):
-            wrapped("because" if claim.get("state") == UNVERIFIED else "found", str(claim["found"]))
+            print_wrapped("because" if claim.get("state") == UNVERIFIED else "found", str(claim["found"]))
 
 
-def attempt(call: Call, every: list[Call]) -> None:
+def print_attempt(call: Call, every: list[Call]) -> None:
     """Prints the attempt, what changed since the previous one, and the order to the agent."""
-    number, changed = calls.attempt(call, every)
+    number, changed = calls.describe_attempt(call, every)
     if number:
         since = ""
         if isinstance(changed, (list, tuple)):
             what = f"changed: {', '.join(map(str, changed))}" if changed else "nothing changed"
             since = f"; since the previous attempt, {what}"
-        row("attempt", f"{number}{since}")
+        print_row("attempt", f"{number}{since}")
     if call.state == REFUSED:
-        refused(call.data)
+        print_refusal(call.data)
     if call.data.get("order"):
         kind = f", class {call.data['kind']}" if call.data.get("kind") else ""
-        row("order", f"{call.data['order']} ({call.data.get('form', 'told')}{kind})")
+        print_row("order", f"{call.data['order']} ({call.data.get('form', 'told')}{kind})")
 
 
-def refused(data: dict[str, Any]) -> None:
+def print_refusal(data: dict[str, Any]) -> None:
     """Prints why a call was refused: the paused tool or the guard, its evidence, and the alternatives."""
     ticks = data.get("ticks")
     for name, value in (("paused", data.get("route")), ("for", f"{ticks} more batches" if ticks else ""),
                         ("contract", data.get("contract")), ("found", data.get("found")),
                         ("instead", ", ".join(map(str, data.get("alternatives") or ())))):  # fmt: skip
         if value:
-            row(name, str(value))
+            print_row(name, str(value))
 
 
-def next_words(call: Call, what: str, other: Call | None) -> str:
+def describe_next_step(call: Call, what: str, other: Call | None) -> str:
     if other is None and call.state == REFUSED:
         return "not tried again in this session"
     if other is None:
@@ -259,7 +261,7 @@ def next_words(call: Call, what: str, other: Call | None) -> str:
     return f"{what}: {other.tool} {other.call}, {state}, {format_duration(other.at - ended)} later"
 
 
-def plain(call: Call, every: list[Call] | None = None) -> dict[str, Any]:
+def make_plain(call: Call, every: list[Call] | None = None) -> dict[str, Any]:
     """A call as JSON data with stable keys. Times are in seconds since the epoch."""
     data = call.data
     found: dict[str, Any] = {
@@ -274,8 +276,8 @@ def plain(call: Call, every: list[Call] | None = None) -> dict[str, Any]:
             {"event": event.event, "at": event.at, "state": event.state or None, "data": event.data}
             for event in call.events
         ]
-        what, other = calls.after(call, every)
-        found["attempt"], found["changed"] = calls.attempt(call, every)
+        what, other = calls.find_next_step(call, every)
+        found["attempt"], found["changed"] = calls.describe_attempt(call, every)
         found["then"] = {"what": what, "call": other.call, "state": other.state or None} if other else {"what": what}
     return found
 

@@ -37,7 +37,7 @@ class Record:
         return data is not None and sha256(data) in self.after
 
 
-def places(state: str, path: str) -> tuple[str, str]:
+def locate_files(state: str, path: str) -> tuple[str, str]:
     """(Where the record of a file is, where its backup is)."""
     name = os.path.join(state, FOLDER, sha256(os.fsencode(path))[:32])
     return f"{name}.json", f"{name}.before"
@@ -48,7 +48,7 @@ def load(state: str, path: str) -> Record | None:
     somebody else could have written."""
     if not check_state_folder(state):
         return None
-    about, backup = places(state, path)
+    about, backup = locate_files(state, path)
     try:
         plain = json.loads(read_bytes(about))
         if plain["path"] != path:
@@ -64,7 +64,7 @@ def load(state: str, path: str) -> Record | None:
 
 def save(state: str, new: Record) -> str:
     """Keeps a record; where the backup is, or "". Raises OSError."""
-    about, backup = places(state, new.path)
+    about, backup = locate_files(state, new.path)
     plain = {
         "path": new.path, "existed": new.before is not None,
         "before": sha256(new.before) if new.before is not None else "", "after": new.after[-9:],
@@ -80,7 +80,7 @@ def drop(state: str, path: str) -> None:
     """Forgets a record and its backup, and takes away what a killed install left beside them and beside the file
     itself. Raises OSError."""
     remove_stale_drafts(path)
-    for name in places(state, path):
+    for name in locate_files(state, path):
         remove_stale_drafts(name)
         if os.path.lexists(name):
             os.unlink(name)

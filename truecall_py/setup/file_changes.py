@@ -39,7 +39,7 @@ def may(change: Change) -> None:
         raise ChangeError("the file has a second name (a hard link), which would keep the old content", seen.path, do)
 
 
-def same(seen: Seen) -> None:
+def require_unchanged(seen: Seen) -> None:
     """Raises ChangeError where the file is no longer what was looked at."""
     now = look(seen.path)
     if (now.target, now.data) != (seen.target, seen.data):
@@ -55,7 +55,7 @@ def make(changes: list[Change], state: str) -> list[str]:
     for change in changes:
         old = backups.load(state, change.name)
         try:
-            saved.append(one(change, old, state))
+            saved.append(apply_change(change, old, state))
         except BaseException as error:
             for earlier, record_then in reversed(done):
                 revert(earlier, record_then, state)
@@ -68,10 +68,10 @@ def make(changes: list[Change], state: str) -> list[str]:
     return [path for path in saved if path]
 
 
-def one(change: Change, old: Record | None, state: str) -> str:
+def apply_change(change: Change, old: Record | None, state: str) -> str:
     """Makes one change, or leaves everything as it was; where its backup is, or ""."""
     seen, new, backup = change.seen, change.record, ""
-    folders = missing_folders(seen.target) if change.data is not None else ()
+    folders = list_missing_folders(seen.target) if change.data is not None else ()
     if new is not None:
         new = Record(new.path, new.before, new.after, new.pieces, new.created, (*new.folders, *folders))
     try:
@@ -80,9 +80,9 @@ def one(change: Change, old: Record | None, state: str) -> str:
         for folder in folders:
             os.mkdir(folder)
         if change.data is not None:
-            write_whole(seen.target, change.data, mode(change), lambda: same(seen))
+            write_whole(seen.target, change.data, find_mode(change), lambda: require_unchanged(seen))
         else:
-            same(seen)
+            require_unchanged(seen)
             if seen.data is not None:
                 os.unlink(seen.target)
     except BaseException:
@@ -116,7 +116,7 @@ def restore(old: Record | None, path: str, state: str) -> None:
         backups.drop(state, path)
 
 
-def mode(change: Change) -> int:
+def find_mode(change: Change) -> int:
     if change.seen.data is not None:
         return change.seen.mode | (change.mode & 0o111)
     mask = os.umask(0)
@@ -124,7 +124,7 @@ def mode(change: Change) -> int:
     return change.mode & ~mask
 
 
-def missing_folders(path: str) -> tuple[str, ...]:
+def list_missing_folders(path: str) -> tuple[str, ...]:
     """The folders that a new file needs, the outermost first."""
     missing = []
     folder = os.path.dirname(path)
@@ -143,17 +143,17 @@ def leave(folders: tuple[str, ...]) -> None:
             return
 
 
-def difference(change: Change) -> str:
+def render_difference(change: Change) -> str:
     """A change as a unified diff."""
     from difflib import unified_diff
 
-    old, new = (lines(data) for data in (change.seen.data, change.data))
+    old, new = (split_lines(data) for data in (change.seen.data, change.data))
     before = "/dev/null" if change.seen.data is None else change.seen.path
     after = "/dev/null" if change.data is None else change.seen.path
     found = unified_diff(old, new, before, after)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in found)
 
 
-def lines(data: bytes | None) -> list[str]:
+def split_lines(data: bytes | None) -> list[str]:
     text = (data or b"").decode("utf-8", "replace")
     return [line + "\n" for line in text.split("\n")[:-1]] + ([last] if (last := text.rpartition("\n")[2]) else [])

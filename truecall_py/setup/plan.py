@@ -10,7 +10,16 @@ from truecall_py import clients
 from truecall_py.clients import jsonc, registration
 from truecall_py.clients.jsonc import Document, SettingsError
 from truecall_py.clients.registration import FLAT, GROUPS, MARK, PLUGIN, SCRIPT, Registration
-from truecall_py.clients.settings_files import PROJECT, USER, ChangeError, Seen, look, place, repository, text_of
+from truecall_py.clients.settings_files import (
+    PROJECT,
+    USER,
+    ChangeError,
+    Seen,
+    decode_text,
+    find_repository,
+    look,
+    place,
+)
 from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.core.hashing import sha256
@@ -44,7 +53,7 @@ class Job:
         return {event: self.command(event) for event in self.about.events}
 
     def command(self, event: str) -> str:
-        return registration.line(self.harness, event, sys.executable, paths.find_launcher(), self.state)
+        return registration.build_line(self.harness, event, sys.executable, paths.find_launcher(), self.state)
 
     @property
     def other(self) -> str:
@@ -52,7 +61,7 @@ class Job:
         return place(self.about, PROJECT if self.scope == USER else USER, self.project)
 
     def fragment(self) -> str:
-        return registration.text(self.about, self.command)
+        return registration.render_registration(self.about, self.command)
 
 
 @record(frozen=True)
@@ -64,7 +73,7 @@ class Plan:
     forget: tuple[str, ...] = ()  # names of records that are of no more use
 
 
-def ready(job: Job) -> None:
+def require_runnable(job: Job) -> None:
     """Raises UsageError where the command line could never run."""
     programs = ("interpreter", sys.executable), ("launcher", paths.find_launcher()), ("state folder", job.state)
     for what, path in programs:
@@ -77,7 +86,7 @@ def ready(job: Job) -> None:
         raise UsageError(what, paths.find_launcher(), f"chmod +x {paths.find_launcher()}, or install truecall again")
 
 
-def refused(error: SettingsError, seen: Seen, fragment: str) -> ChangeError:
+def make_refusal(error: SettingsError, seen: Seen, fragment: str) -> ChangeError:
     """The error of a file that is left as it is, with what to paste."""
     text = (seen.data or b"").decode("utf-8", "replace")
     where = f"{seen.path}:{jsonc.place(text, error.offset)}" if error.offset >= 0 else seen.path
@@ -85,7 +94,7 @@ def refused(error: SettingsError, seen: Seen, fragment: str) -> ChangeError:
     return ChangeError(error.what, where, f"{error.do}. {paste}".strip(". ") if error.do else paste)
 
 
-def idle(change: Change) -> bool:
+def is_idle(change: Change) -> bool:
     """Whether a change changes nothing."""
     seen = change.seen
     return change.data == seen.data and (change.data is None or change.mode != PROGRAM or bool(seen.mode & 0o111))
@@ -96,14 +105,14 @@ def idle(change: Change) -> bool:
 
 def install(job: Job) -> Plan:
     """What registers truecall. Raises TruecallError."""
-    ready(job)
+    require_runnable(job)
     seen = look(job.path)
     try:
-        change = program(job, seen) if job.about.form in (SCRIPT, PLUGIN) else merged(job, seen)
+        change = build_program(job, seen) if job.about.form in (SCRIPT, PLUGIN) else merge_settings(job, seen)
     except SettingsError as error:
-        raise refused(error, seen, job.fragment()) from None
-    notes = notes_on(job, change)
-    both = registers(job, job.other)
+        raise make_refusal(error, seen, job.fragment()) from None
+    notes = list_notes(job, change)
+    both = registers_truecall(job, job.other)
     back = f"take it back there with `truecall uninstall {job.harness} --{PROJECT if job.scope == USER else USER}`"
     if both and job.about.one_scope:
         what = f"truecall is registered in {job.other} already, and {job.about.client} would run both"
@@ -112,16 +121,16 @@ def install(job: Job) -> Plan:
         notes.append(f"it is registered in {job.other}, too, so each call is judged twice: {back}")
     changes = [change]
     if (trust := clients.find_part(job.harness, "trust")) is not None:
-        granted, remarks = trusted(job, change, trust)
+        granted, remarks = add_client_trust(job, change, trust)
         notes += remarks
         changes.insert(0, granted)  # trust first: without it the client skips the hook in silence
-    return Plan(tuple(change for change in changes if not idle(change)), tuple(notes))
+    return Plan(tuple(change for change in changes if not is_idle(change)), tuple(notes))
 
 
-def notes_on(job: Job, change: Change) -> list[str]:
+def list_notes(job: Job, change: Change) -> list[str]:
     notes = []
     if job.about.form in (GROUPS, FLAT):
-        notes = hook_entries.cautions(Document((change.data or b"").decode()), job.about, job.harness)
+        notes = hook_entries.list_cautions(Document((change.data or b"").decode()), job.about, job.harness)
     if any("/.cache/" in path for path in (sys.executable, paths.find_launcher())):
         notes.append("this truecall runs from a cache folder; once that is cleaned, the client finds no hook, and "
                      "says nothing: install truecall for good, and run this again from there")  # fmt: skip
@@ -129,27 +138,27 @@ def notes_on(job: Job, change: Change) -> list[str]:
         notes.append(f"it counts for sessions that are started in {job.project}")
         if job.about.remark:
             notes.append(job.about.remark)
-        if repository(job.project):
+        if find_repository(job.project):
             notes.append(f"{job.about.project} holds absolute paths of this machine: keep it out of the repository "
                          "(a line in .git/info/exclude does)")  # fmt: skip
     return notes
 
 
-def registers(job: Job, path: str) -> bool:
+def registers_truecall(job: Job, path: str) -> bool:
     """Whether a file registers truecall, as far as it can be read."""
     try:
         seen = look(path)
         if seen.target == look(job.path).target or seen.data is None:
             return False
-        text = text_of(seen)
+        text = decode_text(seen)
         if job.about.form in (SCRIPT, PLUGIN):
             return bool(own_lines(text)) or MARK in text
-        return bool(hook_entries.ours(Document(text), job.about))
+        return bool(hook_entries.list_own_handlers(Document(text), job.about))
     except (ChangeError, SettingsError):
         return False
 
 
-def merged(job: Job, seen: Seen) -> Change:
+def merge_settings(job: Job, seen: Seen) -> Change:
     """The settings with our entries. Raises SettingsError."""
     old = backups.load(job.state, seen.target)
     if seen.data is None:
@@ -157,32 +166,32 @@ def merged(job: Job, seen: Seen) -> Change:
         created = ("hooks", *(f"hooks/{event}" for event in job.about.events))
         new = Record(seen.target, None, (sha256(text.encode()),), (), created)
         return Change(seen, text.encode(), new, seen.target)
-    text = text_of(seen)
-    had = old if old is not None and hook_entries.ours(Document(text), job.about) else None
-    result = hook_entries.merged(text, job.about, job.commands, had.pieces if had else ())
+    text = decode_text(seen)
+    had = old if old is not None and hook_entries.list_own_handlers(Document(text), job.about) else None
+    result = hook_entries.merge_entries(text, job.about, job.commands, had.pieces if had else ())
     data = result.text.encode()
     created = tuple(dict.fromkeys((*(had.created if had else ()), *result.created)))
-    base, after = without(job, seen, had), history(had, seen, data)
+    base, after = remove_registration(job, seen, had), list_digests(had, seen, data)
     folders = old.folders if old is not None else ()
     return Change(seen, data, Record(seen.target, base, after, result.pieces, created, folders), seen.target)
 
 
-def history(old: Record | None, seen: Seen, data: bytes) -> tuple[str, ...]:
+def list_digests(old: Record | None, seen: Seen, data: bytes) -> tuple[str, ...]:
     """The digests of what we made of a file, the new one last."""
     return (*(old.after if old is not None and old.wrote(seen.data) else ()), sha256(data))
 
 
-def without(job: Job, seen: Seen, old: Record | None) -> bytes | None:
+def remove_registration(job: Job, seen: Seen, old: Record | None) -> bytes | None:
     """What a settings file holds without us: to the byte what it held where nobody changed it since; None
     where it is there only because of us. Raises SettingsError."""
     if old is not None and old.wrote(seen.data):
         return old.before
     if seen.data is None:
         return None
-    text = text_of(seen)
-    if not hook_entries.ours(Document(text), job.about):
+    text = decode_text(seen)
+    if not hook_entries.list_own_handlers(Document(text), job.about):
         return seen.data
-    left = hook_entries.cleaned(text, job.about, old.created if old else None, old.pieces if old else ())
+    left = hook_entries.remove_entries(text, job.about, old.created if old else None, old.pieces if old else ())
     doc = Document(left)
     created = old.before is None if old is not None else job.about.form == FLAT
     kept = {key: value for key, value in doc.root.plain().items() if key not in job.about.adds}
@@ -192,10 +201,10 @@ def without(job: Job, seen: Seen, old: Record | None) -> bytes | None:
 
 
 def own_lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if registration.words(line)]
+    return [line for line in text.splitlines() if registration.split_words(line)]
 
 
-def program(job: Job, seen: Seen) -> Change:
+def build_program(job: Job, seen: Seen) -> Change:
     """The program that a client runs or loads, all of it ours. Raises SettingsError for somebody else's."""
     wanted = job.fragment().encode()
     mode = PROGRAM if job.about.form == SCRIPT else 0o666
@@ -203,24 +212,26 @@ def program(job: Job, seen: Seen) -> Change:
     wrote = old is not None and old.wrote(seen.data)
     base, data = old.before if wrote and old is not None else None, wanted
     if seen.data is not None:
-        text = text_of(seen)
+        text = decode_text(seen)
         mine = own_lines(text) if job.about.form == SCRIPT else []
         for line in mine:
             text = text.replace(line, job.command(job.about.events[0]))
         if mine:
-            data, base = text.encode(), base if wrote else left_of(text)
+            data, base = text.encode(), base if wrote else remove_own_lines(text)
         elif MARK not in text:
             what = f"there is a file of somebody else's, and {job.about.client} reads one under this name alone"
             do = "add the last line below to it by hand: it must be the one to read the standard input and to answer"
             raise SettingsError(what, -1, do if mode == PROGRAM else "move it away, and run this again")
     folders = old.folders if old is not None else ()
-    new = Record(seen.target, base, history(old, seen, data), (), (), folders)
+    new = Record(seen.target, base, list_digests(old, seen, data), (), (), folders)
     return Change(seen, data, new, seen.target, mode)
 
 
-def left_of(text: str) -> bytes | None:
+def remove_own_lines(text: str) -> bytes | None:
     """What is left of a script without our lines; None where that is nothing but its first line."""
-    kept = [line for line in text.splitlines(keepends=True) if not registration.words(line) and MARK not in line]
+    kept = [
+        line for line in text.splitlines(keepends=True) if not registration.split_words(line) and MARK not in line
+    ]
     return "".join(kept).encode() if any(line.strip() and not line.startswith("#!") for line in kept) else None
 
 
@@ -234,23 +245,24 @@ def trust_file(job: Job, trust: ModuleType) -> tuple[Seen, str, str]:
     return seen, f"{seen.target}\n{job.path}", trust.name_hooks_file(job.path)
 
 
-def document(data: bytes | None) -> Document | None:
+def parse_document(data: bytes | None) -> Document | None:
     return None if data is None else Document(data.decode())
 
 
-def trusted(job: Job, change: Change, trust: ModuleType) -> tuple[Change, list[str]]:
+def add_client_trust(job: Job, change: Change, trust: ModuleType) -> tuple[Change, list[str]]:
     """The file with the trust that our hook needs, and what the person must do besides. Raises ChangeError."""
     seen, name, path = trust_file(job, trust)
     beside = look(os.path.join(os.path.dirname(job.path), trust.FILE))
     try:
-        trust.refuse_second(text_of(beside))
+        trust.refuse_second(decode_text(beside))
     except SettingsError as error:
-        raise refused(error, beside, trust.paste(job.about, job.command)) from None
+        raise make_refusal(error, beside, trust.paste(job.about, job.command)) from None
     try:
-        text, piece = trust.grant(text_of(seen), path, document(change.seen.data), document(change.data))
-        remarks = trust.remarks(text_of(seen), path, job.scope == PROJECT, job.project)
+        before, after = parse_document(change.seen.data), parse_document(change.data)
+        text, piece = trust.grant(decode_text(seen), path, before, after)
+        remarks = trust.remarks(decode_text(seen), path, job.scope == PROJECT, job.project)
     except SettingsError as error:
-        raise refused(error, seen, "") from None
+        raise make_refusal(error, seen, "") from None
     old = backups.load(job.state, name)
     base = old.before if old is not None else seen.data
     pieces = trust.refresh(old.pieces, text) if old is not None and not piece else (piece,)
@@ -258,7 +270,7 @@ def trusted(job: Job, change: Change, trust: ModuleType) -> tuple[Change, list[s
     return Change(seen, text.encode(), new, name), remarks
 
 
-def distrusted(job: Job, change: Change, trust: ModuleType) -> Change:
+def remove_client_trust(job: Job, change: Change, trust: ModuleType) -> Change:
     """The file without the client's trust in our hook. Raises ChangeError."""
     seen, name, path = trust_file(job, trust)
     if seen.data is None:
@@ -266,9 +278,10 @@ def distrusted(job: Job, change: Change, trust: ModuleType) -> Change:
     old = backups.load(job.state, name)
     pieces = old.pieces if old is not None else ()
     try:
-        left = trust.revoke(text_of(seen), path, document(change.seen.data), document(change.data), pieces)
+        before, after = parse_document(change.seen.data), parse_document(change.data)
+        left = trust.revoke(decode_text(seen), path, before, after, pieces)
     except SettingsError as error:
-        raise refused(error, seen, "") from None
+        raise make_refusal(error, seen, "") from None
     ours = old is not None and not left.strip() and (old.before is None or bool(old.before.strip()))
     return Change(seen, None if ours else left.encode(), None, name)
 
@@ -283,21 +296,21 @@ def uninstall(job: Job) -> Plan:
     notes = []
     try:
         if job.about.form in (GROUPS, FLAT):
-            left = without(job, seen, old)
+            left = remove_registration(job, seen, old)
         elif seen.data is None or (old is not None and old.wrote(seen.data)):
             left = old.before if old is not None else None
         else:
-            text = text_of(seen)
+            text = decode_text(seen)
             left = seen.data
             if job.about.form == SCRIPT and own_lines(text):
-                left = left_of(text)
+                left = remove_own_lines(text)
             elif job.about.form == PLUGIN and MARK in text:
                 left = None
                 notes.append("it was edited after it was installed; being truecall's own, it went as a whole")
     except SettingsError as error:
-        raise refused(error, seen, "") from None
+        raise make_refusal(error, seen, "") from None
     change = Change(seen, left, None, seen.target)
     trust = clients.find_part(job.harness, "trust")
-    changes = [change] if trust is None else [change, distrusted(job, change, trust)]
-    done = tuple(change.name for change in changes if idle(change))
-    return Plan(tuple(change for change in changes if not idle(change)), tuple(notes), done)
+    changes = [change] if trust is None else [change, remove_client_trust(job, change, trust)]
+    done = tuple(change.name for change in changes if is_idle(change))
+    return Plan(tuple(change for change in changes if not is_idle(change)), tuple(notes), done)

@@ -7,7 +7,7 @@ import os
 import shutil
 
 from truecall_py.clients import NAMES, load_part, load_registration
-from truecall_py.clients.settings_files import USER, place, repository
+from truecall_py.clients.settings_files import USER, find_repository, place
 
 SCHEMA = "truecall.schema.json"
 PACKS = ("files", "shell", "gates", "mcp", "self")
@@ -74,16 +74,16 @@ EXAMPLES = {
 }  # fmt: skip
 
 
-def kinds(folder: str) -> list[str]:
+def detect_kinds(folder: str) -> list[str]:
     """What kind of project a folder is, git last."""
     found = []
     for kind, names in KINDS.items():
         if any(os.path.lexists(os.path.join(folder, name)) for name in names):
             found.append(kind)
-    return found + [GIT] * bool(repository(folder))
+    return found + [GIT] * bool(find_repository(folder))
 
 
-def clients(folder: str) -> dict[str, str]:
+def detect_clients(folder: str) -> dict[str, str]:
     """The clients that are here, and by what they are known."""
     found = {}
     for name in sorted(NAMES):
@@ -97,7 +97,7 @@ def clients(folder: str) -> dict[str, str]:
     return found
 
 
-def contract_file(found: list[str], observe: bool) -> str:
+def build_contract_file(found: list[str], observe: bool) -> str:
     """The text of the contract file for a project of these kinds."""
     kind = next((name for name in EXAMPLES if name in found), "")
     about, example = EXAMPLES[kind]

@@ -107,7 +107,7 @@ class Gate(Rejudge):
         ]
         if not endless:
             return []
-        fates = call_outcomes.fates(
+        fates = call_outcomes.read_fates(
             self.stop.harness, self.stop.transcript, [event.call for event in endless], World(ends=self.ends)
         )
         unresolved, ended = [], False
@@ -129,7 +129,7 @@ class Gate(Rejudge):
                 unresolved += make_unknown(event, about, NO_END)
             elif fate is None and event.data.get("untold"):
                 unresolved += make_unknown(event, about, f"{NO_END}, and the transcript does not say it")
-            elif fate is None and not call_outcomes.readable(self.stop.transcript):
+            elif fate is None and not call_outcomes.is_readable(self.stop.transcript):
                 unresolved += make_unknown(event, about, f"{NO_END}, and no transcript could be read")
             # else: it was refused or failed, and that was told; or Claude Code's user denied it.
         if ended:
@@ -185,7 +185,7 @@ class Gate(Rejudge):
 
     def read_notifications(self) -> dict[str, Fate]:
         """How work in the background ended, as far as the transcript says."""
-        return call_outcomes.notified(self.stop.harness, self.stop.transcript, 1, World(ends=self.ends))[0]
+        return call_outcomes.read_notices(self.stop.harness, self.stop.transcript, 1, World(ends=self.ends))[0]
 
     def has_ended(self, event: Event) -> bool:
         """Whether a background task has ended, as far as the stop tells."""

@@ -49,7 +49,7 @@ print(f"Saved note '{name}' ({len(text)} characters).")
 ARGS = {"name": "release", "text": "Ship version 2 on Friday."}
 
 
-def payload(folder: str, answer: str, number: int) -> dict[str, Any]:
+def build_payload(folder: str, answer: str, number: int) -> dict[str, Any]:
     """The payload that the client sends after this call."""
     return {
         **load_part(DEFAULT, "samples").EXAMPLE,
@@ -75,8 +75,8 @@ def hook(folder: str, answer: str, number: int) -> tuple[dict[str, Any] | None, 
     argv = ["/bin/sh", paths.find_launcher(), DEFAULT, client.HANDLED[0], "--state", os.path.join(folder, ".state")]
     began = time.monotonic()
     done = subprocess.run(  # noqa: S603 - our own launcher, found beside the package
-        argv, cwd=folder, env=env, input=json.dumps(payload(folder, answer, number)), capture_output=True, text=True,
-        check=True, timeout=60,
+        argv, cwd=folder, env=env, input=json.dumps(build_payload(folder, answer, number)), capture_output=True,
+        text=True, check=True, timeout=60,
     )  # fmt: skip
     return (json.loads(done.stdout) if done.stdout else None), (time.monotonic() - began) * 1000
 
@@ -90,17 +90,17 @@ def demo() -> int:
     console = Console(width=min(Console().width, 88), highlight=False)
     with tempfile.TemporaryDirectory(prefix="truecall-demo-") as made:
         folder = os.path.realpath(made)
-        return played(console, folder)
+        return play_demo(console, folder)
 
 
-def played(console: Console, folder: str) -> int:
+def play_demo(console: Console, folder: str) -> int:
     say = console.print
     say(Rule("without truecall", style="dim", align="left"))
     answer = call_tool(folder)
     say(Text.assemble(("agent  ", "bold cyan"), "calls save_note with ", (json.dumps(ARGS["text"]), "italic")))
     say(Text.assemble(("tool   ", "bold magenta"), answer))
     say(Text.assemble(("agent  ", "bold cyan"), "“Done, your note is saved.”"))
-    say(Text.assemble(("disk   ", "bold"), (disk(folder), "bold red")))
+    say(Text.assemble(("disk   ", "bold"), (describe_disk(folder), "bold red")))
     say("       A false success. The agent believed it, and so will you.\n")
 
     say(Rule("with truecall: one contract, checked after every call of the tool", style="dim", align="left"))
@@ -115,7 +115,7 @@ def played(console: Console, folder: str) -> int:
     verdict, took = hook(folder, first, 1)
     say(Text.assemble(("tool   ", "bold magenta"), first))
     if verdict is None or verdict.get("decision") != "block":
-        return unexpected(console, "truecall missed the false success")
+        return report_unexpected(console, "truecall missed the false success")
     say(Text.assemble(("hook   ", "bold"), f"checks the disk ({took:.0f} ms) and replaces the tool’s answer:"))
     say(Panel(Text(verdict["reason"]), border_style="red"))
     say(Text.assemble(("agent  ", "bold cyan"), "follows the order and calls save_note again"))
@@ -124,15 +124,15 @@ def played(console: Console, folder: str) -> int:
     verdict, took = hook(folder, second, 2)
     say(Text.assemble(("tool   ", "bold magenta"), second))
     if verdict is not None:
-        return unexpected(console, "truecall blocked a call that worked")
-    say(Text.assemble(("disk   ", "bold"), (disk(folder), "bold green")))
+        return report_unexpected(console, "truecall blocked a call that worked")
+    say(Text.assemble(("disk   ", "bold"), (describe_disk(folder), "bold green")))
     say(Text.assemble(("hook   ", "bold"), f"says nothing ({took:.0f} ms): the call kept its contract\n"))
     end = "The agent is a script. The tool, the file, the hook process and its input format are real."
     say(f"{end} Next, in your own project: truecall init", style="dim")
     return 0
 
 
-def disk(folder: str) -> str:
+def describe_disk(folder: str) -> str:
     path = os.path.join(folder, "notes", f"{ARGS['name']}.md")
     if not os.path.exists(path):
         return f"notes/{ARGS['name']}.md does not exist"
@@ -140,6 +140,6 @@ def disk(folder: str) -> str:
         return f"notes/{ARGS['name']}.md: {file.read()!r}"
 
 
-def unexpected(console: Console, what: str) -> int:
+def report_unexpected(console: Console, what: str) -> int:
     console.print(f"The demo failed: {what}.", style="bold red")
     return 3

@@ -50,7 +50,7 @@ def explain(payload: str, contracts: str | None, harness: str | None) -> None:
     world = World(call.start_cwd)
     for name in SHOWN:
         click.echo(f"  {name:<10} {describe_fact(name, call, world)}")
-    for source in payload_files.sources(contracts):
+    for source in payload_files.find_sources(contracts):
         click.echo(f"\n{source.path}")
         matching = {contract.id for contract in source.find_contracts(call)}
         for contract in source.load_contracts():

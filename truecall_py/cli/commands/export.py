@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from truecall_py.cli.commands.log import folder_of
+from truecall_py.cli.commands.log import find_state_folder
 from truecall_py.core import atomic_write
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import parse_time
@@ -47,8 +47,8 @@ def export(form: str, since: str | None, session: str, batch: int | None, output
             "--batch works only with --format otel-json", do="leave it out; the other formats write one call per line"
         )
     since_at = parse_time(since, time.time()) if since else 0.0
-    ledger = queries.opened(folder_of(state))
-    counted = Counted(every(ledger, since_at, queries.whole(ledger, session)) if ledger else ())
+    ledger = queries.open_ledger(find_state_folder(state))
+    counted = Counted(iterate_calls(ledger, since_at, queries.find_session_id(ledger, session)) if ledger else ())
     pieces = (piece.encode() for piece in FORMS[form](counted, batch or 0))
     if output == "-":
         stream = sys.stdout.buffer
@@ -71,10 +71,10 @@ class Counted:
             yield call
 
 
-def every(ledger: Ledger, since: float, session: str) -> Iterator[Call]:
+def iterate_calls(ledger: Ledger, since: float, session: str) -> Iterator[Call]:
     """The calls, in the order in which they began; `since` in seconds since the epoch."""
-    for name, call in queries.begun(ledger, since, session):
-        yield from calls.of(ledger.of(name, call))
+    for name, call in queries.list_begun(ledger, since, session):
+        yield from calls.group_calls(ledger.of(name, call))
 
 
 def write(path: str, pieces: Iterable[bytes]) -> None:

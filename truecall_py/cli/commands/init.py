@@ -10,8 +10,8 @@ import sys
 import click
 
 from truecall_py.cli.commands import schema
-from truecall_py.cli.commands.install import HARNESSES, carried_out, job
-from truecall_py.cli.commands.trust import a_person, confirm, shown
+from truecall_py.cli.commands.install import HARNESSES, carry_out, parse_job
+from truecall_py.cli.commands.trust import confirm, print_contracts, require_person
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError, UsageError
@@ -38,32 +38,32 @@ def init(observe: bool, yes: bool, person: bool, names: tuple[str, ...], state: 
     Ends with 0 when the hook is registered, 1 where you said no or no client was found, 2 for wrong usage or for
     settings that could not be changed.
     """
-    a_person(person)
+    require_person(person)
     if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("this is no terminal, so nobody can be asked", do="look at it first, then add --yes")
     folder = os.getcwd()
     state = os.path.abspath(state) if state else paths.find_state_folder()
     check_state_folder(state)
-    kinds, here = project_kind.kinds(folder), project_kind.clients(folder)
+    kinds, here = project_kind.detect_kinds(folder), project_kind.detect_clients(folder)
     click.echo(f"project: {', '.join(kinds) or 'of no kind that is known'}")
     click.echo(f"clients: {', '.join(here) or 'none found'}")
-    written(folder, kinds, observe)
-    if not trusted(os.path.join(folder, FILE_NAME), state, yes):
+    write_files(folder, kinds, observe)
+    if not ask_trust(os.path.join(folder, FILE_NAME), state, yes):
         click.echo("It is not trusted, and nothing is registered. When it says what you want: truecall init")
         return 1
-    return registered(names or tuple(here), state, yes)
+    return register_clients(names or tuple(here), state, yes)
 
 
-def written(folder: str, kinds: list[str], observe: bool) -> None:
+def write_files(folder: str, kinds: list[str], observe: bool) -> None:
     """Writes the contract file and its schema, each only where there is none. Raises UsageError."""
     path = os.path.join(folder, FILE_NAME)
-    if not create(path, project_kind.contract_file(kinds, observe)):
+    if not create(path, project_kind.build_contract_file(kinds, observe)):
         click.echo(f"{FILE_NAME}: is there already, and stays as it is")
         if observe:
             click.echo("note: --observe is for a new file; in yours it is the line: mode: observe")
         return
     click.echo(f"{FILE_NAME}: written")
-    if create(os.path.join(folder, project_kind.SCHEMA), schema.text()):
+    if create(os.path.join(folder, project_kind.SCHEMA), schema.render_schema()):
         click.echo(f"{project_kind.SCHEMA}: written, for your editor")
 
 
@@ -87,7 +87,7 @@ def create(path: str, text: str) -> bool:
     return True
 
 
-def trusted(path: str, state: str, yes: bool) -> bool:
+def ask_trust(path: str, state: str, yes: bool) -> bool:
     """Shows the contract file and asks to trust it; whether it is trusted now. Raises TruecallError."""
     path = canonicalize_path(path)
     known = load_source(path, os.path.dirname(path), state)
@@ -95,7 +95,7 @@ def trusted(path: str, state: str, yes: bool) -> bool:
         click.echo(f"trusted already: {path}")
         return True
     compiled = compile_file(path)
-    shown(compiled)
+    print_contracts(compiled)
     try:
         confirm(yes)
     except click.Abort:
@@ -105,15 +105,15 @@ def trusted(path: str, state: str, yes: bool) -> bool:
     return True
 
 
-def registered(names: tuple[str, ...], state: str, yes: bool) -> int:
+def register_clients(names: tuple[str, ...], state: str, yes: bool) -> int:
     """Registers with each client that the person agrees to; the exit code."""
     code, done = 0, []
     for name in dict.fromkeys(names):
-        what = job(name, True, False, state)
+        what = parse_job(name, True, False, state)
         try:
             if not yes and not click.confirm(f"Register with {what.about.client} in {what.path}?", default=True):
                 continue
-            plan, _ = carried_out(what, install, False)
+            plan, _ = carry_out(what, install, False)
         except click.Abort:
             break
         except TruecallError as error:

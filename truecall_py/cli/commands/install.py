@@ -27,7 +27,7 @@ def name_clients(command: Callable[..., object]) -> Callable[..., object]:
     return command
 
 
-def job(harness: str, user: bool, project: bool, state: str | None) -> Job:
+def parse_job(harness: str, user: bool, project: bool, state: str | None) -> Job:
     """What the options say. Raises UsageError."""
     if user and project:
         raise UsageError("--user and --project are two places", do="say one of them")
@@ -35,12 +35,12 @@ def job(harness: str, user: bool, project: bool, state: str | None) -> Job:
     return Job(load_registration(harness), PROJECT if project else USER, os.getcwd(), folder)
 
 
-def carried_out(what: Job, plan_of: Callable[[Job], Plan], dry: bool) -> tuple[Plan, list[str]]:
+def carry_out(what: Job, plan_of: Callable[[Job], Plan], dry: bool) -> tuple[Plan, list[str]]:
     """Works out the changes and makes them, or shows them; the plan, and where the backups are."""
     if dry:
         plan = plan_of(what)
         for change in plan.changes:
-            click.echo(file_changes.difference(change), nl=False)
+            click.echo(file_changes.render_difference(change), nl=False)
         return plan, []
     with backups.locked(what.state):
         plan = plan_of(what)
@@ -68,8 +68,8 @@ def install(harness: str, user: bool, project: bool, dry_run: bool, state: str |
     --project writes absolute paths of this machine into the current folder: for claude-code that is
     .claude/settings.local.json, which is yours alone; keep the files of the others out of the repository.
     """
-    what = job(harness, user, project, state)
-    plan, saved = carried_out(what, installs.install, dry_run)
+    what = parse_job(harness, user, project, state)
+    plan, saved = carry_out(what, installs.install, dry_run)
     events = ", ".join(what.about.events)
     if dry_run:
         click.echo(f"{harness}: nothing was changed (dry run)" if plan.changes else f"{harness}: nothing to change")

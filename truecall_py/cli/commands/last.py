@@ -7,7 +7,7 @@ import time
 
 import click
 
-from truecall_py.cli.commands.log import EMPTY, chosen, folder_of, session_of
+from truecall_py.cli.commands.log import EMPTY, find_state_folder, read_session, select_calls
 from truecall_py.core.errors import Unverified
 from truecall_py.core.timestamps import format_age
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
@@ -31,16 +31,16 @@ def last(session: str, again: bool, state: str | None) -> int:
     Exit codes: 0 shown, or nothing to show; with --again 0 verified, 1 refuted, 3 unverified; 2 wrong usage; 3 the
     ledger cannot be read.
     """
-    folder = folder_of(state)
-    ledger = queries.opened(folder)
+    folder = find_state_folder(state)
+    ledger = queries.open_ledger(folder)
     if ledger is None:
         click.echo(EMPTY.format(state=folder))
         return 0
-    session = queries.whole(ledger, session)
-    call = next((candidate for candidate in chosen(ledger, session) if stopped(candidate)), None)
-    held = queries.held(ledger, call.events[-1].id if call else 0, session)
+    session = queries.find_session_id(ledger, session)
+    call = next((candidate for candidate in select_calls(ledger, session) if was_stopped(candidate)), None)
+    held = queries.find_held_stop(ledger, call.events[-1].id if call else 0, session)
     if held is not None:
-        stop = next(other for other in queries.stops(ledger, held.session) if other.event.call == held.call)
+        stop = next(other for other in queries.list_stops(ledger, held.session) if other.event.call == held.call)
         click.echo(f"{format_age(held.at, time.time())}:")
         text.stop(stop)
         if call is None or call.call not in [row[0] for row in stop.opened]:
@@ -50,29 +50,29 @@ def last(session: str, again: bool, state: str | None) -> int:
     if call is None:
         click.echo("no call was refuted, refused or unverified")
         return 0
-    session_calls = session_of(ledger, call.session)
+    session_calls = read_session(ledger, call.session)
     call = next(other for other in session_calls if other.call == call.call)
     click.echo(f"{format_age(call.at, time.time())}:")
-    text.full(call, session_calls)
+    text.print_full(call, session_calls)
     if not again:
         return 0
     try:
-        verdicts = rejudge.judged(call, ledger.read_key(), folder)
+        verdicts = rejudge.rejudge_call(call, ledger.read_key(), folder)
     except Unverified as trouble:
         click.echo(f"again: cannot judge it again: {trouble.why}")
         return 3
     for verdict in verdicts:
-        shown(verdict)
+        print_verdict(verdict)
     return max((ENDS[verdict.state] for verdict in verdicts), key=(0, 3, 1).index)
 
 
-def stopped(call: Call) -> bool:
+def was_stopped(call: Call) -> bool:
     """Whether the agent got a correction for the call, or the call was refused or is pending."""
     return call.corrected or call.state in (REFUSED, calls.PENDING)
 
 
-def shown(verdict: Verdict) -> None:
-    click.echo(f"again: {text.word(verdict.state)} {verdict.contract}  {verdict.source}")
+def print_verdict(verdict: Verdict) -> None:
+    click.echo(f"again: {text.render_state(verdict.state)} {verdict.contract}  {verdict.source}")
     for outcome in verdict.outcomes:
-        text.wrapped("expected", outcome.expected)
-        text.wrapped("because" if outcome.state == UNVERIFIED else "found", outcome.found)
+        text.print_wrapped("expected", outcome.expected)
+        text.print_wrapped("because" if outcome.state == UNVERIFIED else "found", outcome.found)

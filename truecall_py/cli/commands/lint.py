@@ -50,28 +50,28 @@ def lint(paths: tuple[str, ...], form: str) -> None:
 
     Exit codes: 0 no file has an error, 1 a file has an error, 2 there is no file to check.
     """
-    files, findings = gathered(paths or (FILE_NAME,))
+    files, findings = gather_files(paths or (FILE_NAME,))
     problems: list[tuple[str, Problem]] = list(findings)
     for path in files:
         problems += [(path, problem) for problem in find_problems(read(path), path)]
     FORMATS[form](problems)
     if form == "text":
-        click.echo(summary(len(files), problems), err=True)
+        click.echo(render_summary(len(files), problems), err=True)
         if problems:
             click.echo("`truecall rule CODE` explains a code.", err=True)
     if any(problem.severity == "error" for _, problem in problems):
         click.get_current_context().exit(1)
 
 
-def gathered(paths: Sequence[str]) -> tuple[list[str], list[tuple[str, Problem]]]:
+def gather_files(paths: Sequence[str]) -> tuple[list[str], list[tuple[str, Problem]]]:
     """The files to check, each once, and the findings about names. Raises UsageError."""
     files: list[str] = []
     nearly: list[tuple[str, Problem]] = []
     for path in paths:
         if os.path.isdir(path):
-            names = list(below(path))
+            names = list(find_files_below(path))
             files += [name for name in names if os.path.basename(name) == FILE_NAME]
-            nearly += [(name, misnamed(name)) for name in names if os.path.basename(name) != FILE_NAME]
+            nearly += [(name, find_misnamed(name)) for name in names if os.path.basename(name) != FILE_NAME]
             if not names:
                 raise UsageError(f"there is no {FILE_NAME} in this folder or below it", path, "truecall init")
         elif os.path.isfile(path):
@@ -85,7 +85,7 @@ def gathered(paths: Sequence[str]) -> tuple[list[str], list[tuple[str, Problem]]
     return list(dict.fromkeys(files)), nearly
 
 
-def below(folder: str) -> Iterator[str]:
+def find_files_below(folder: str) -> Iterator[str]:
     """Every contract file, and every file that nearly has its name."""
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
@@ -94,7 +94,7 @@ def below(folder: str) -> Iterator[str]:
                 yield os.path.normpath(os.path.join(here, name))
 
 
-def misnamed(path: str) -> Problem:
+def find_misnamed(path: str) -> Problem:
     return codes.make_problem("TC301", (1, 1), f"truecall does not read {os.path.basename(path)}",
                          f"rename it to {FILE_NAME}")
 
@@ -109,37 +109,37 @@ def read(path: str) -> bytes:
         raise UsageError(what, path, "check its permissions") from None
 
 
-def summary(files: int, found: Findings) -> str:
+def render_summary(files: int, found: Findings) -> str:
     errors = sum(problem.severity == "error" for _, problem in found)
     warned = len(found) - errors
-    return f"{counted(files, 'file')} checked: {counted(errors, 'error')}, {counted(warned, 'warning')}"
+    return f"{count_noun(files, 'file')} checked: {count_noun(errors, 'error')}, {count_noun(warned, 'warning')}"
 
 
-def counted(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 # -- formats ---------------------------------------------------------------------------------------------
 
 
-def as_text(found: Findings) -> None:
+def print_text(found: Findings) -> None:
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
-        coloured(found)
+        print_coloured(found)
         return
     for path, problem in found:
-        click.echo(f"{where(path, problem)}: {named(problem)}\n  -> {problem.hint}")
+        click.echo(f"{locate_problem(path, problem)}: {name_problem(problem)}\n  -> {problem.hint}")
 
 
-def where(path: str, problem: Problem) -> str:
+def locate_problem(path: str, problem: Problem) -> str:
     return f"{codes.escape_control(path)}:{problem.line}:{problem.column}"
 
 
-def named(problem: Problem) -> str:
+def name_problem(problem: Problem) -> str:
     mark = "" if problem.severity == "error" else f"{problem.severity}: "
     return f"{problem.code} {mark}{problem.message}"
 
 
-def coloured(found: Findings) -> None:
+def print_coloured(found: Findings) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -147,12 +147,13 @@ def coloured(found: Findings) -> None:
     for path, problem in found:
         colour = "red" if problem.severity == "error" else "yellow"
         console.print(Text.assemble(
-            (where(path, problem), "bold"), ": ", (problem.code, colour), named(problem)[len(problem.code) :]
+            (locate_problem(path, problem), "bold"), ": ", (problem.code, colour),
+            name_problem(problem)[len(problem.code) :],
         ))  # fmt: skip
         console.print(Text(f"  -> {problem.hint}", "dim"))
 
 
-def as_json(found: Findings) -> None:
+def print_json(found: Findings) -> None:
     click.echo(json.dumps([
         {"path": path, "line": problem.line, "column": problem.column, "code": problem.code,
          "severity": problem.severity, "message": problem.message, "hint": problem.hint}
@@ -160,7 +161,7 @@ def as_json(found: Findings) -> None:
     ], indent=2))  # fmt: skip
 
 
-def as_sarif(found: Findings) -> None:
+def print_sarif(found: Findings) -> None:
     order = [entry.code for entry in codes.CODES]
     rules = [
         {"id": entry.code, "shortDescription": {"text": entry.summary}, "help": {"text": entry.fix},
@@ -171,7 +172,7 @@ def as_sarif(found: Findings) -> None:
         {"ruleId": problem.code, "ruleIndex": order.index(problem.code), "level": problem.severity,
          "message": {"text": f"{problem.message}\n{problem.hint}"},
          "locations": [{"physicalLocation": {
-             "artifactLocation": {"uri": uri(path)},
+             "artifactLocation": {"uri": make_uri(path)},
              "region": {"startLine": problem.line, "startColumn": problem.column}}}]}
         for path, problem in found
     ]  # fmt: skip
@@ -184,12 +185,12 @@ def as_sarif(found: Findings) -> None:
     click.echo(json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2))
 
 
-def uri(path: str) -> str:
+def make_uri(path: str) -> str:
     path = quote(os.fsencode(path))
     return f"file://{path}" if path.startswith("/") else path
 
 
-def as_github(found: Findings) -> None:
+def print_github(found: Findings) -> None:
     """Workflow commands; what is quoted from a file can neither end one nor begin another."""
     for path, problem in found:
         values = {
@@ -198,20 +199,20 @@ def as_github(found: Findings) -> None:
             "col": problem.column,
             "title": f"truecall {problem.code}",
         }
-        fields = ",".join(f"{name}={escaped(str(value), ':,')}" for name, value in values.items())
-        message = escaped(f"{problem.message}\n-> {problem.hint}")
+        fields = ",".join(f"{name}={escape_github(str(value), ':,')}" for name, value in values.items())
+        message = escape_github(f"{problem.message}\n-> {problem.hint}")
         click.echo(f"::{problem.severity} {fields}::{message}")
 
 
-def escaped(text: str, more: str = "") -> str:
+def escape_github(text: str, more: str = "") -> str:
     for character in "%\r\n" + more:
         text = text.replace(character, f"%{ord(character):02X}")
     return text
 
 
 FORMATS: dict[str, Callable[[Findings], None]] = {
-    "text": as_text,
-    "json": as_json,
-    "sarif": as_sarif,
-    "github": as_github,
+    "text": print_text,
+    "json": print_json,
+    "sarif": print_sarif,
+    "github": print_github,
 }

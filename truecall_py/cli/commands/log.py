@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from truecall_py.cli.commands.trust import PERSON, a_person
+from truecall_py.cli.commands.trust import PERSON, require_person
 from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.core.glob import matches_glob
@@ -53,36 +53,36 @@ def log(
 
     Exit codes: 0 shown (even if empty), 2 wrong usage or no such call, 3 the ledger cannot be read.
     """
-    now, folder = time.time(), folder_of(state)
+    now, folder = time.time(), find_state_folder(state)
     since_at = parse_time(since, now) if since else 0.0
     if prune is not None:
-        a_person(person, "delete from the ledger")
-    ledger = queries.opened(folder)
+        require_person(person, "delete from the ledger")
+    ledger = queries.open_ledger(folder)
     if prune is not None and (ledger is not None or os.path.isdir(folder)):
         forget(ledger, folder, now - parse_duration(prune), yes)
     elif ledger is None:
         click.echo("[]" if as_json else EMPTY.format(state=folder))
     elif call:
-        one(ledger, call, queries.whole(ledger, session), as_json)
+        print_call(ledger, call, queries.find_session_id(ledger, session), as_json)
     else:
-        session = queries.whole(ledger, session)
-        rows = itertools.islice(chosen(ledger, session, tool, verdict, outcome, since_at), limit)
+        session = queries.find_session_id(ledger, session)
+        rows = itertools.islice(select_calls(ledger, session, tool, verdict, outcome, since_at), limit)
         with_stops = not (tool or verdict or outcome)
-        switches = queries.switches(ledger, since_at) if with_stops and not session else []
-        listed(rows, as_json, Stops(ledger, since_at) if with_stops else None, switches, limit)
+        switches = queries.list_switches(ledger, since_at) if with_stops and not session else []
+        print_calls(rows, as_json, Stops(ledger, since_at) if with_stops else None, switches, limit)
 
 
-def folder_of(given: str | None) -> str:
+def find_state_folder(given: str | None) -> str:
     return os.path.abspath(given) if given else paths.find_state_folder()
 
 
-def chosen(
+def select_calls(
     ledger: Ledger, session: str = "", tool: str = "", state: str | None = None, outcome: str | None = None,
     since: float = 0.0,
 ) -> Iterator[Call]:  # fmt: skip
     """The calls that match the filters, newest first."""
-    for name, call in queries.keys(ledger, since, session):
-        for each in calls.of(ledger.of(name, call)):
+    for name, call in queries.list_calls(ledger, since, session):
+        for each in calls.group_calls(ledger.of(name, call)):
             if tool and not matches_glob(tool, each.tool):
                 continue
             if state is not None and each.state != state:
@@ -101,20 +101,20 @@ class Stops:
     def before(self, call: Call) -> Iterator[queries.Stopped]:
         """The stops of the call's session that came after it and were not listed yet."""
         if call.session not in self.left:
-            stoppeds = queries.stops(self.ledger, call.session, self.since)
+            stoppeds = queries.list_stops(self.ledger, call.session, self.since)
             self.left[call.session] = [stopped for stopped in stoppeds if stopped.held]
         left = self.left[call.session]
         while left and left[0].event.id > call.events[-1].id:
             yield left.pop(0)
 
 
-def listed(
+def print_calls(
     found: Iterator[Call], as_json: bool, stops: Stops | None = None, switches: Sequence[Event] = (),
     limit: int = 1,
 ) -> None:  # fmt: skip
     """Prints calls, newest first; as text also the stops that held an agent and the switches between them."""
     if as_json:
-        click.echo(json.dumps([text.plain(row) for row in found], indent=2))
+        click.echo(json.dumps([text.make_plain(row) for row in found], indent=2))
         return
     shown, session, left = 0, None, list(switches)
     for call in found:
@@ -122,11 +122,11 @@ def listed(
             text.switch_line(left.pop(0))
         if call.session != session:
             session = call.session
-            head = text.fitting(f"session {session}  {call.harness}", text.width())
+            head = text.fit_line(f"session {session}  {call.harness}", text.find_width())
             click.echo(click.style(head, bold=True))
         for stop in stops.before(call) if stops else ():
             text.stop_line(stop)
-        text.line(call)
+        text.print_line(call)
         shown += 1
     for event in left if shown < limit else ():  # no call was left out, so these are the oldest
         text.switch_line(event)
@@ -134,23 +134,23 @@ def listed(
         click.echo("no call matches")
 
 
-def session_of(ledger: Ledger, session: str) -> list[Call]:
-    return calls.of(ledger.session(session, WHOLE))
+def read_session(ledger: Ledger, session: str) -> list[Call]:
+    return calls.group_calls(ledger.session(session, WHOLE))
 
 
-def one(ledger: Ledger, call: str, session: str, as_json: bool) -> None:
-    names = queries.named(ledger, call, session)
+def print_call(ledger: Ledger, call: str, session: str, as_json: bool) -> None:
+    names = queries.find_by_id(ledger, call, session)
     if not names:
         raise UsageError(f"there is no call {call[:80]!r} in the ledger", do="list the newest with: truecall log")
     if len({name for _, name in names}) > 1:
         some = ", ".join(name for _, name in names[:4])
         raise UsageError(f"{len(names)} calls start with {call[:80]!r}: {some}", do="give more of the id")
-    session_calls = session_of(ledger, names[0][0])
+    session_calls = read_session(ledger, names[0][0])
     each = next(each for each in session_calls if each.call == names[0][1])
     if as_json:
-        click.echo(json.dumps(text.plain(each, session_calls), indent=2))
+        click.echo(json.dumps(text.make_plain(each, session_calls), indent=2))
     else:
-        text.full(each, session_calls)
+        text.print_full(each, session_calls)
         if len(names) > 1:
             click.echo(f"  {len(names) - 1} older sessions have a call with this id: choose one with --session")
 
@@ -162,11 +162,11 @@ def forget(ledger: Ledger | None, folder: str, before: float, yes: bool) -> None
             raise UsageError("cannot ask: this is not a terminal", do="add --yes")
         click.confirm(f"Delete every session without an event since {format_local_time(before)}?", abort=True)
     if ledger is None:
-        queries.beside(folder, before)
+        queries.delete_session_files(folder, before)
         click.echo(EMPTY.format(state=folder))
         return
     sessions, events = queries.prune(ledger, before)
     click.echo(f"deleted: {text.count(sessions, 'session')}, {text.count(events, 'event')}")
-    if left := queries.left(ledger, before):
+    if left := queries.count_left(ledger, before):
         count = text.count(left, "session")
         click.echo(f"kept: {count} with an unresolved operation. To list them: truecall reconcile")

@@ -10,8 +10,8 @@ import time
 
 import click
 
-from truecall_py.cli.commands.log import folder_of
-from truecall_py.cli.commands.trust import PERSON, a_person
+from truecall_py.cli.commands.log import find_state_folder
+from truecall_py.cli.commands.trust import PERSON, require_person
 from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import format_duration, format_local_time, parse_duration
@@ -34,13 +34,13 @@ def off(duration: str, person: bool, state: str | None) -> None:
 
     Exit codes: 0 truecall is off, 2 wrong usage or an agent's shell, 3 the state folder cannot be written.
     """
-    a_person(person, "turn truecall off")
+    require_person(person, "turn truecall off")
     seconds = parse_duration(duration)
     if seconds > pause.MAX_SECONDS:
         raise UsageError(f"{duration[:80]!r} is longer than 24 hours", do="give 24h at most; you can extend it later")
-    folder, now = folder_of(state), time.time()
-    written(folder, json.dumps({"until": now + seconds, "since": now}).encode())
-    noted(folder, Event("", f"off-{now:.3f}", SWITCH, now, data={"on": False, "until": now + seconds}))
+    folder, now = find_state_folder(state), time.time()
+    write_switch(folder, json.dumps({"until": now + seconds, "since": now}).encode())
+    record_switch(folder, Event("", f"off-{now:.3f}", SWITCH, now, data={"on": False, "until": now + seconds}))
     until = format_local_time(now + seconds)
     click.echo(f"truecall is off for {format_duration(seconds)}, until {until}; to undo: truecall on")
 
@@ -53,8 +53,8 @@ def on(person: bool, state: str | None) -> None:
 
     Exit codes: 0 truecall is on, 2 wrong usage or an agent's shell, 3 the state folder cannot be written.
     """
-    a_person(person, "turn truecall on")
-    folder, now = folder_of(state), time.time()
+    require_person(person, "turn truecall on")
+    folder, now = find_state_folder(state), time.time()
     store.check_state_folder(folder)
     was = pause.read_end(folder, now)
     try:
@@ -65,11 +65,11 @@ def on(person: bool, state: str | None) -> None:
     if was is None:
         click.echo("truecall was on already")
         return
-    noted(folder, Event("", f"on-{now:.3f}", SWITCH, now, data={"on": True}))
+    record_switch(folder, Event("", f"on-{now:.3f}", SWITCH, now, data={"on": True}))
     click.echo(f"truecall is on again, {format_duration(was - now)} early")
 
 
-def written(folder: str, data: bytes) -> None:
+def write_switch(folder: str, data: bytes) -> None:
     """Writes the switch file, and checks that the hook accepts it. Raises LedgerError."""
     store.check_state_folder(folder)
     file = pause.switch_path(folder)
@@ -82,7 +82,7 @@ def written(folder: str, data: bytes) -> None:
         raise LedgerError("the hook ignores the switch file", file, "check who owns it")
 
 
-def noted(folder: str, event: Event) -> None:
+def record_switch(folder: str, event: Event) -> None:
     """Records the event; a broken ledger is only reported."""
     try:
         ledger = Ledger(folder)

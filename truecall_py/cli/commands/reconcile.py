@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from truecall_py.cli.commands.log import EMPTY, folder_of
-from truecall_py.cli.commands.trust import PERSON, a_person
+from truecall_py.cli.commands.log import EMPTY, find_state_folder
+from truecall_py.cli.commands.trust import PERSON, require_person
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import format_age, format_duration, format_local_time, parse_duration
 from truecall_py.core.types import DUPLICATE, REFUTED, VERIFIED
@@ -22,8 +22,8 @@ from truecall_py.operations import reconcile as reconciling
 from truecall_py.operations import recover
 from truecall_py.operations.reconcile import Item, Result
 from truecall_py.reporting import queries
-from truecall_py.reporting.text import count, fitting, width, wrapped
-from truecall_py.reporting.text import word as coloured
+from truecall_py.reporting.text import count, find_width, fit_line, print_wrapped
+from truecall_py.reporting.text import render_state as coloured
 
 OPEN, OVERDUE = 3, 4
 PATIENCE = 60.0  # seconds for the calls that are stored beside a ledger that was started anew
@@ -56,26 +56,26 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
     Exit codes: 0 nothing is unresolved, 1 something is refuted or done twice, 2 wrong usage, 3 something is
     unresolved or was not given up, or the ledger cannot be read, 4 something is overdue.
     """
-    folder, pause = folder_of(state), parse_duration(every)
+    folder, pause = find_state_folder(state), parse_duration(every)
     if give_up is not None:
-        a_person(person)
-    ledger = queries.opened(folder)
+        require_person(person)
+    ledger = queries.open_ledger(folder)
     if ledger is None and next(recover.iterate_kept(folder), None) is not None:
         ledger = Ledger(folder)  # it was deleted, and what was begun is still kept beside it
     if ledger is None:
-        click.echo(json.dumps(plain([], time.time())) if as_json else EMPTY.format(state=folder))
+        click.echo(json.dumps(make_plain([], time.time())) if as_json else EMPTY.format(state=folder))
         return 0
     try:
-        begun_anew(ledger, folder)
+        restore_missing_calls(ledger, folder)
         if give_up is not None:
-            return gave_up(ledger, folder, give_up)
-        return watched(ledger, folder, pause, as_json) if watch else once(ledger, folder, as_json)
+            return give_up_call(ledger, folder, give_up)
+        return watch_items(ledger, folder, pause, as_json) if watch else run_round(ledger, folder, as_json)
     except KeyboardInterrupt:
         click.echo("\nstopped; the results so far are kept", err=True)
         return 130
 
 
-def begun_anew(ledger: Ledger, folder: str) -> None:
+def restore_missing_calls(ledger: Ledger, folder: str) -> None:
     """Records the stored calls that are missing in the ledger, and reports those without a trusted contract."""
     left = recover.recover_calls(ledger, ledger.read_key(), folder, (), time.monotonic() + PATIENCE)
     if left.foreign:
@@ -85,7 +85,7 @@ def begun_anew(ledger: Ledger, folder: str) -> None:
         click.echo(f"{what}, but no trusted contract is about {about}: {where}", err=True)
 
 
-def gave_up(ledger: Ledger, folder: str, call: str) -> int:
+def give_up_call(ledger: Ledger, folder: str, call: str) -> int:
     items = reconciling.find_by_call(ledger, call) if call else []
     if not items:
         raise UsageError(
@@ -93,18 +93,18 @@ def gave_up(ledger: Ledger, folder: str, call: str) -> int:
         )
     results = [reconciling.give_up(ledger, folder, item) for item in items]
     for result in results:
-        what = fitting(about(result.item), width() - 14)
+        what = fit_line(describe_item(result.item), find_width() - 14)
         if result.state == reconciling.GIVEN_UP:
             click.echo(f"given up: {what}; it can be started again")
-            wrapped("because", f"a person says so; {result.why}")
+            print_wrapped("because", f"a person says so; {result.why}")
         else:
             click.echo(f"not given up: {what}")
-            wrapped("found", f"its source now says: {result.found}")
-            wrapped("to do", STANDS[result.state == PENDING])
+            print_wrapped("found", f"its source now says: {result.found}")
+            print_wrapped("to do", STANDS[result.state == PENDING])
     return 0 if all(result.state == reconciling.GIVEN_UP for result in results) else OPEN
 
 
-def once(ledger: Ledger, folder: str, as_json: bool) -> int:
+def run_round(ledger: Ledger, folder: str, as_json: bool) -> int:
     """Runs one round and returns the exit code."""
     items = reconciling.list_unresolved(ledger)
     results = []
@@ -114,13 +114,13 @@ def once(ledger: Ledger, folder: str, as_json: bool) -> int:
             show(result, time.time())
     now = time.time()
     if as_json:
-        click.echo(json.dumps(plain(results, now), indent=2))
+        click.echo(json.dumps(make_plain(results, now), indent=2))
     else:
-        click.echo(summary(results, now) if results else NOTHING)
-    return exit_code(results, now)
+        click.echo(count_states(results, now) if results else NOTHING)
+    return find_exit_code(results, now)
 
 
-def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
+def watch_items(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
     """Runs rounds until nothing that can be checked is unresolved, each item at growing intervals; returns the exit
     code."""
     looks: dict[str, int] = {}
@@ -147,17 +147,17 @@ def watched(ledger: Ledger, folder: str, pause: float, as_json: bool) -> int:
                 done[name] = reconciling.report_unkept(ledger, result.item)
         now = time.time()
         if as_json:
-            click.echo(json.dumps(plain(list(done.values()), now)))
+            click.echo(json.dumps(make_plain(list(done.values()), now)))
         left = [result for name, result in done.items()
                 if result.open and name in names and reconciling.read_last_lookup(result.item, folder)]  # fmt: skip
         if not left:
             if not as_json:
-                click.echo(summary(list(done.values()), now) if done else NOTHING)
-            return exit_code(list(done.values()), now)
+                click.echo(count_states(list(done.values()), now) if done else NOTHING)
+            return find_exit_code(list(done.values()), now)
         time.sleep(max(0.0, min(pause, min(due[result.item.name] for result in left) - time.monotonic())))
 
 
-def exit_code(results: list[Result], now: float) -> int:
+def find_exit_code(results: list[Result], now: float) -> int:
     """The exit code for these results; `now` in seconds since the epoch."""
     left = [result for result in results if result.open]
     if any(result.item.overdue(now) for result in left):
@@ -167,7 +167,7 @@ def exit_code(results: list[Result], now: float) -> int:
     return OPEN if left else 0
 
 
-def about(item: Item) -> str:
+def describe_item(item: Item) -> str:
     """An item by its contract and the values in its receipt."""
     match = item.operation.match if item.operation else {}
     matched = ", ".join(f"{name} {value}" for name, value in match.items())
@@ -178,33 +178,33 @@ def show(result: Result, now: float) -> None:
     """Prints one item with its state, and its owner if it is unresolved."""
     item = result.item
     late = result.open and item.overdue(now)
-    head = "  " + (click.style("overdue", fg="red", bold=True) + " " * 4 if late else word(result.state, 11))
+    head = "  " + (click.style("overdue", fg="red", bold=True) + " " * 4 if late else colour_state(result.state, 11))
     when = format_age(item.since, now)
-    room = width() - 13 - len(when) - 2
-    click.echo(head + f"{fitting(about(item), room):<{room}}  {when}")
+    room = find_width() - 13 - len(when) - 2
+    click.echo(head + f"{fit_line(describe_item(item), room):<{room}}  {when}")
     if result.found:
-        wrapped("found", result.found)
+        print_wrapped("found", result.found)
     if result.why:
-        wrapped("because", result.why)
+        print_wrapped("because", result.why)
     for event in result.whole:
-        wrapped("whole", event)
+        print_wrapped("whole", event)
     if result.open:
-        wrapped("call", f"{item.tool} {item.call}")
+        print_wrapped("call", f"{item.tool} {item.call}")
         deadline = item.deadline
         if deadline is not None:
             span = format_duration(abs(now - deadline))
             until = format_local_time(deadline)
-            wrapped("review", f"{span} ago, {until}" if late else f"in {span}, {until}")
+            print_wrapped("review", f"{span} ago, {until}" if late else f"in {span}, {until}")
         if item.owner:
-            wrapped("owner", item.owner)
+            print_wrapped("owner", item.owner)
 
 
-def word(state: str, room: int) -> str:
+def colour_state(state: str, room: int) -> str:
     colour = {"unknown": "yellow", DUPLICATE: "red"}.get(state)
     return click.style(state, fg=colour) + " " * max(0, room - len(state)) if colour else coloured(state, room)
 
 
-def summary(results: list[Result], now: float) -> str:
+def count_states(results: list[Result], now: float) -> str:
     """The number of items by state; an overdue one is not counted as pending or unknown too."""
     late = [result for result in results if result.open and result.item.overdue(now)]
     rest = [result for result in results if result not in late]
@@ -217,7 +217,7 @@ def summary(results: list[Result], now: float) -> str:
     return f"checked {count(len(results), 'unresolved item')}: {', '.join(parts)}"
 
 
-def plain(results: list[Result], now: float) -> dict[str, Any]:
+def make_plain(results: list[Result], now: float) -> dict[str, Any]:
     """The results as JSON data with stable keys. Times are in seconds since the epoch."""
     return {
         "at": now, "open": sum(result.open for result in results),

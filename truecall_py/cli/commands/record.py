@@ -53,8 +53,10 @@ def record(
     data = payload_files.read(payload)
     call = payload_files.call(payload, harness) if payload != "-" else api.call_of(data, harness)
     old = append_contract.read_existing(target) if target else None
-    project = os.path.dirname(os.path.abspath(target)) if target else project_of(call)
-    recorder = Recorder(data, harness, project, window(payload, call, since, before), append_contract.list_ids(old))
+    project = os.path.dirname(os.path.abspath(target)) if target else find_project(call)
+    recorder = Recorder(
+        data, harness, project, find_window(payload, call, since, before), append_contract.list_ids(old)
+    )
     recording = recorder.recording(name)
     for words in recording.left_out:
         click.echo(f"left out: {escape_hidden(words)}", err=True)
@@ -71,7 +73,7 @@ def record(
     return 0
 
 
-def project_of(call: ToolCall | None) -> str:
+def find_project(call: ToolCall | None) -> str:
     """The folder of the contract file that applies to this call."""
     folder = start = (call.cwd if call and call.cwd and os.path.isdir(call.cwd) else None) or os.getcwd()
     while not os.path.exists(os.path.join(folder, FILE_NAME)):
@@ -81,7 +83,7 @@ def project_of(call: ToolCall | None) -> str:
     return folder
 
 
-def window(payload: str, call: ToolCall | None, since: str | None, before: str | None) -> Window:
+def find_window(payload: str, call: ToolCall | None, since: str | None, before: str | None) -> Window:
     """The period in which the call ran: its duration, up to the time of its payload file. Raises UsageError."""
     now = time.time()
     if before is not None:
@@ -89,7 +91,7 @@ def window(payload: str, call: ToolCall | None, since: str | None, before: str |
             raise UsageError("--before and --since exclude each other", do="give one of them")
         return Window(now, now, os.path.abspath(before))
     if since is not None:
-        return Window(now - seconds(since), now)
+        return Window(now - parse_seconds(since), now)
     try:
         ended = os.stat(payload).st_mtime if payload != "-" else now
     except OSError:
@@ -98,7 +100,7 @@ def window(payload: str, call: ToolCall | None, since: str | None, before: str |
     return Window(ended - min(took, LONGEST), ended)
 
 
-def seconds(given: str) -> float:
+def parse_seconds(given: str) -> float:
     from truecall_py.contract_files.fields import parse_duration
 
     try:

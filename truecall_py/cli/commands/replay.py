@@ -22,7 +22,7 @@ from truecall_py.replay import transcripts
 from truecall_py.replay.claims import Claims
 from truecall_py.replay.judge import judge_past_call
 from truecall_py.replay.process_pool import TICK, Done, Pool
-from truecall_py.reporting.text import width
+from truecall_py.reporting.text import find_width
 
 if TYPE_CHECKING:
     from truecall_py.trust.store import Source
@@ -55,19 +55,19 @@ def replay(transcript: tuple[str, ...], contracts: str | None, every: bool, as_j
     Exit codes: 0 nothing refuted, 1 a call or claim is refuted, 2 wrong usage, 3 something is unverified or cannot be
     read.
     """
-    files = found(transcript)
-    sources = payload_files.sources(contracts)
+    files = find_transcripts(transcript)
+    sources = payload_files.find_sources(contracts)
     many = len(files) > MANY
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    look = Look(as_json, many and not every, every, colour, width())
+    look = Look(as_json, many and not every, every, colour, find_width())
     total = Sums()
-    with Pool(partial(pages, sources, look), files, jobs or cores(), lambda done: None) as pool:
-        shown(pool, look, total)
-    replay_report.summary(total, look)
-    return exit_code(total)
+    with Pool(partial(render_transcript, sources, look), files, jobs or count_cores(), lambda done: None) as pool:
+        print_results(pool, look, total)
+    replay_report.print_summary(total, look)
+    return find_exit_code(total)
 
 
-def exit_code(sums: Sums) -> int:
+def find_exit_code(sums: Sums) -> int:
     """The exit code for these totals."""
     total = sums.total
     if total["refuted"]:
@@ -75,14 +75,14 @@ def exit_code(sums: Sums) -> int:
     return 3 if any(total[name] for name in ("unverified", "scripts", "damaged", "unreadable")) else 0
 
 
-def cores() -> int:
+def count_cores() -> int:
     """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def found(names: Sequence[str]) -> list[str]:
+def find_transcripts(names: Sequence[str]) -> list[str]:
     """The transcripts to read: files as named, and all *.jsonl files below a folder. Raises UsageError."""
     paths: list[str] = []
     for name in names:
@@ -98,12 +98,12 @@ def found(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(paths))
 
 
-def pages(sources: Sequence[Source], look: Look, path: str) -> Iterator[Any]:
+def render_transcript(sources: Sequence[Source], look: Look, path: str) -> Iterator[Any]:
     """The output for one transcript, as bytes, and its Sums at the end. Runs in a process of the pool."""
     page = Plain(path, look) if look.as_json else Page(path, look)
     lines, sums, claims = Lines(), Sums(), Claims(sources)
     try:
-        for each in transcripts.told(path, lines):
+        for each in transcripts.read_events(path, lines):
             if isinstance(each, Made):
                 verdicts = judge_past_call(each, sources)
                 sums.call(each, verdicts)
@@ -115,16 +115,16 @@ def pages(sources: Sequence[Source], look: Look, path: str) -> Iterator[Any]:
                 yield from page.claim(claimed)
     except OSError as error:
         sums.total["unreadable"] += 1
-        yield replay_report.trouble(path, error.strerror or str(error), look)
+        yield replay_report.render_trouble(path, error.strerror or str(error), look)
     sums.transcript(lines)
     yield from page.end(lines, sums)
     yield sums
 
 
-def shown(pool: Pool, look: Look, total: Sums) -> None:
+def print_results(pool: Pool, look: Look, total: Sums) -> None:
     """Writes the pool's output to standard output, with a progress bar on standard error in a terminal."""
     out = sys.stdout.buffer
-    with bar(len(pool.items)) as waiting:
+    with make_bar(len(pool.items)) as waiting:
         pool.tick = waiting.tick
         for result in pool:
             waiting.hide()
@@ -132,7 +132,7 @@ def shown(pool: Pool, look: Look, total: Sums) -> None:
                 out.write(result.data)
             elif result.died:
                 total.total["unreadable"] += 1
-                out.write(replay_report.trouble(result.item, result.died, look))
+                out.write(replay_report.render_trouble(result.item, result.died, look))
             else:
                 total.plus(result.told)
             out.flush()
@@ -180,7 +180,7 @@ class NoBar:
 
 
 @contextlib.contextmanager
-def bar(count: int) -> Iterator[Bar | NoBar]:
+def make_bar(count: int) -> Iterator[Bar | NoBar]:
     bar = Bar(count) if count > 1 and sys.stderr.isatty() else NoBar()
     try:
         yield bar

@@ -9,7 +9,7 @@ import time
 
 import click
 
-from truecall_py.cli.commands.log import EMPTY, WHOLE, folder_of
+from truecall_py.cli.commands.log import EMPTY, WHOLE, find_state_folder
 from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import parse_time
@@ -44,16 +44,16 @@ def report(since: str | None, session: str, output: str, force: bool, state: str
     Exit codes: 0 written (or no ledger yet, and nothing written), 2 wrong usage, or the file cannot be written, 3 the
     ledger cannot be read.
     """
-    folder, now = folder_of(state), time.time()
+    folder, now = find_state_folder(state), time.time()
     from_ = parse_time(since, now) if since else 0.0
     if output != "-":
         output = os.path.abspath(output)
         may_write(output, force)
-    ledger = queries.opened(folder)
+    ledger = queries.open_ledger(folder)
     if ledger is None:
         click.echo(EMPTY.format(state=folder), err=True)
         return
-    text = page(ledger, from_, session, now)
+    text = render_report(ledger, from_, session, now)
     if output == "-":
         sys.stdout.buffer.write(text.encode())
         return
@@ -61,14 +61,14 @@ def report(since: str | None, session: str, output: str, force: bool, state: str
     click.echo(output)
 
 
-def page(ledger: Ledger, since: float, session: str, now: float) -> str:
+def render_report(ledger: Ledger, since: float, session: str, now: float) -> str:
     """The page as HTML; `since` and `now` in seconds since the epoch. Raises UsageError for an unknown session."""
     from truecall_py.reporting.html import document
     from truecall_py.reporting.html.account import Account
 
-    names = queries.sessions(ledger, since)
+    names = queries.list_sessions(ledger, since)
     if session:
-        session = queries.whole(ledger, session)
+        session = queries.find_session_id(ledger, session)
         if session not in names:
             raise UsageError(
                 f"the ledger has no call of session {session[:80]!r}", do="list the newest with: truecall log"
@@ -77,7 +77,7 @@ def page(ledger: Ledger, since: float, session: str, now: float) -> str:
     account = Account(since, now)
     for name in reversed(names):
         account.session(name, ledger.session(name, WHOLE))
-    return document.page(account, session)
+    return document.render_page(account, session)
 
 
 def may_write(path: str, force: bool) -> None:

@@ -46,12 +46,12 @@ def describe_code(entry: Code) -> str:
     explained = explain(entry.code)
     return "\n".join((
         f"{entry.code} {entry.name} ({entry.severity})",
-        "", "What it finds", paragraph(entry.summary),
-        "", "Why", paragraph(explained.why),
+        "", "What it finds", wrap_paragraph(entry.summary),
+        "", "Why", wrap_paragraph(explained.why),
         "", "Example", indent(explained.wrong[1].rstrip(), "  "),
-        "", "Instead", paragraph(entry.fix), "", indent(explained.right[1].rstrip(), "  "),
+        "", "Instead", wrap_paragraph(entry.fix), "", indent(explained.right[1].rstrip(), "  "),
     ))  # fmt: skip
 
 
-def paragraph(text: str) -> str:
+def wrap_paragraph(text: str) -> str:
     return fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False)

@@ -13,7 +13,7 @@ from truecall_py.contract_files import json_schema
 from truecall_py.core.errors import UsageError
 
 
-def text() -> str:
+def render_schema() -> str:
     return json.dumps(json_schema.build_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -28,9 +28,9 @@ def schema(output: str | None) -> None:
         # yaml-language-server: $schema=truecall.schema.json
     """
     if output is None:
-        click.echo(text(), nl=False)
+        click.echo(render_schema(), nl=False)
     else:
-        write(output, text())
+        write(output, render_schema())
 
 
 def write(path: str, content: str) -> None:

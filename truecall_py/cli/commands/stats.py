@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from truecall_py.cli.commands.log import EMPTY, folder_of, session_of
-from truecall_py.cli.output.tables import table
+from truecall_py.cli.commands.log import EMPTY, find_state_folder, read_session
+from truecall_py.cli.output.tables import print_table
 from truecall_py.core.timestamps import format_local_time, parse_time
 from truecall_py.operations import view
 from truecall_py.reporting import calls, queries, statistics
@@ -28,24 +28,28 @@ def stats(since: str | None, as_json: bool, state: str | None) -> None:
 
     Exit codes: 0 shown (even if empty), 2 wrong usage, 3 the ledger cannot be read.
     """
-    folder, from_ = folder_of(state), parse_time(since, time.time()) if since else 0.0
-    ledger = queries.opened(folder)
+    folder, from_ = find_state_folder(state), parse_time(since, time.time()) if since else 0.0
+    ledger = queries.open_ledger(folder)
     if ledger is None and not as_json:
         click.echo(EMPTY.format(state=folder))
         return
-    names = queries.sessions(ledger, from_) if ledger else []
-    sessions = (session_of(ledger, name) for name in names if ledger)
-    figures = statistics.of([call for call in session if call.at >= from_] for session in sessions)
+    names = queries.list_sessions(ledger, from_) if ledger else []
+    sessions = (read_session(ledger, name) for name in names if ledger)
+    figures = statistics.count_sessions([call for call in session if call.at >= from_] for session in sessions)
     begun = view.read_operations(ledger, from_) if ledger else []
-    off = [switch for switch in queries.switches(ledger, from_) if switch.data.get("on") is False] if ledger else []
+    off = (
+        [switch for switch in queries.list_switches(ledger, from_) if switch.data.get("on") is False]
+        if ledger
+        else []
+    )
     plain = {**figures.plain(), "operations": view.count_states(begun, time.time()), "switched_off": len(off)}
     if as_json:
         click.echo(json.dumps({"since": from_ or None, **plain}, indent=2))
     else:
-        shown(plain, from_)
+        print_statistics(plain, from_)
 
 
-def shown(plain: dict[str, Any], since: float) -> None:
+def print_statistics(plain: dict[str, Any], since: float) -> None:
     claims = plain["claims"]
     click.echo(f"{count(plain['sessions'], 'session')}, {count(plain['calls'], 'call')}, {plain['judged']} judged"
                + (f", since {format_local_time(since)}" if since else ""))  # fmt: skip
@@ -59,19 +63,19 @@ def shown(plain: dict[str, Any], since: float) -> None:
         click.echo(f"observe mode: would have blocked {count(plain['observe']['would_have_blocked'], 'call')}")
     if plain["refused"]:
         click.echo(f"refused before running: {count(plain['refused'], 'call')}")
-    once(plain["operations"])
+    print_operations(plain["operations"])
     if plain["switched_off"]:
         click.echo(f"turned off by a person: {count(plain['switched_off'], 'time')} (truecall log shows when)")
     after = plain["after"]
     if total := sum(after.values()):
         words = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in after.items())
         click.echo(f"after {count(total, 'correction')}: {words}")
-    table("tool", plain["tools"], "calls", "refuted", "unverified", "lies")
-    table("contract", plain["contracts"], "verdicts", "refuted", "unverified", "lies", "would_block")
-    table("class", plain["retries"], "corrections", calls.SAME, calls.OTHER, "landed", "refuted again", "open")
+    print_table("tool", plain["tools"], "calls", "refuted", "unverified", "lies")
+    print_table("contract", plain["contracts"], "verdicts", "refuted", "unverified", "lies", "would_block")
+    print_table("class", plain["retries"], "corrections", calls.SAME, calls.OTHER, "landed", "refuted again", "open")
 
 
-def once(told: dict[str, int]) -> None:
+def print_operations(told: dict[str, int]) -> None:
     """Prints the operations by state, if there are any."""
     if told["count"]:
         states = ("done", "refuted", "duplicate", "pending", "unknown")

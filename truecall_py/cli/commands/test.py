@@ -42,19 +42,21 @@ def test(paths: tuple[str, ...], packs: tuple[str, ...], only: tuple[str, ...], 
 
     Exit codes: 0 all examples passed, 1 one failed or none ran, 2 wrong usage, 3 a contract file cannot be used.
     """
-    files = list(dict.fromkeys([*found(paths or (() if packs else upward())), *map(pack_file, packs)]))
+    files = list(
+        dict.fromkeys([*find_contract_files(paths or (() if packs else find_upward())), *map(find_pack_file, packs)])
+    )
     subjects, broken = read(files)
     if only:
-        subjects = chosen(subjects, only)
+        subjects = select_subjects(subjects, only)
     count = sum(len(subject.examples) for subject in subjects)
-    results = list(progress(ran(subjects), count, form))
-    click.echo(test_report.FORMS[form](subjects, results, require), nl=False, color=test_report.colours())
+    results = list(show_progress(run_examples(subjects), count, form))
+    click.echo(test_report.FORMS[form](subjects, results, require), nl=False, color=test_report.find_colour_mode())
     for error in broken:
-        click.echo(f"truecall: {cannot(error)}", err=True)
-    return exit_code(subjects, results, require, bool(broken))
+        click.echo(f"truecall: {describe_problems(error)}", err=True)
+    return find_exit_code(subjects, results, require, bool(broken))
 
 
-def exit_code(
+def find_exit_code(
     subjects: Sequence[Subject], results: Sequence[tuple[Subject, Ran]], require: bool, broken: bool
 ) -> int:
     """The exit code for these results."""
@@ -67,7 +69,7 @@ def exit_code(
 # -- what is tested --------------------------------------------------------------------------------------
 
 
-def upward() -> tuple[str, ...]:
+def find_upward() -> tuple[str, ...]:
     """Every truecall.yaml from here upward. Raises UsageError where there is none."""
     subjects, folder = [], os.getcwd()
     while True:
@@ -83,7 +85,7 @@ def upward() -> tuple[str, ...]:
     return tuple(subjects)
 
 
-def found(paths: Iterable[str]) -> Iterator[str]:
+def find_contract_files(paths: Iterable[str]) -> Iterator[str]:
     """The contract files at these paths. Raises UsageError."""
     for path in paths:
         if os.path.isfile(path):
@@ -99,7 +101,7 @@ def found(paths: Iterable[str]) -> Iterator[str]:
             raise UsageError("there is no such contract file or folder", path, "give one that exists, or a --pack")
 
 
-def pack_file(name: str) -> str:
+def find_pack_file(name: str) -> str:
     """The file of a shipped pack. Raises UsageError."""
     if name not in rules.list_packs():
         raise UsageError(f"there is no pack {name!r}", do=f"choose one of: {', '.join(rules.list_packs())}")
@@ -113,13 +115,13 @@ def read(files: Iterable[str]) -> tuple[list[Subject], list[ContractError]]:
     broken: list[ContractError] = []
     for path in files:
         try:
-            subjects += examples.subjects(path)
+            subjects += examples.list_subjects(path)
         except ContractError as error:
             broken.append(error)
     return subjects, broken
 
 
-def chosen(subjects: Sequence[Subject], only: Sequence[str]) -> list[Subject]:
+def select_subjects(subjects: Sequence[Subject], only: Sequence[str]) -> list[Subject]:
     known = [subject.id for subject in subjects]
     for name in only:
         if name not in known:
@@ -127,23 +129,24 @@ def chosen(subjects: Sequence[Subject], only: Sequence[str]) -> list[Subject]:
     return [subject for subject in subjects if subject.id in only]
 
 
-def cannot(error: ContractError) -> str:
+def describe_problems(error: ContractError) -> str:
     """The problems of a file, each with its place and its fix."""
     return "\n".join(
-        f"{lint.where(error.path, problem)}: {lint.named(problem)}\n  -> {problem.hint}" for problem in error.problems
+        f"{lint.locate_problem(error.path, problem)}: {lint.name_problem(problem)}\n  -> {problem.hint}"
+        for problem in error.problems
     )
 
 
 # -- the run ---------------------------------------------------------------------------------------------
 
 
-def ran(subjects: Iterable[Subject]) -> Iterator[tuple[Subject, Ran]]:
+def run_examples(subjects: Iterable[Subject]) -> Iterator[tuple[Subject, Ran]]:
     for subject in subjects:
         for result in examples.run(subject):
             yield subject, result
 
 
-def progress(results: Iterator[tuple[Subject, Ran]], count: int, form: str) -> Iterator[tuple[Subject, Ran]]:
+def show_progress(results: Iterator[tuple[Subject, Ran]], count: int, form: str) -> Iterator[tuple[Subject, Ran]]:
     """The results, with a progress bar on standard error for many in a terminal."""
     if count < MANY or form != "text" or not sys.stderr.isatty():
         yield from results

@@ -53,9 +53,9 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
     state = os.path.abspath(state) if state else places.find_state_folder()
     check_state_folder(state)
     if listing:
-        listed(state)
+        print_trusted(state)
         return
-    a_person(person)
+    require_person(person)
     target = os.path.join(path or ".", FILE_NAME) if path is None or os.path.isdir(path) else path
     if revoking:
         count = revoke(target, state)
@@ -63,13 +63,13 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
         click.echo(f"{canonicalize_path(target)}: no longer trusted ({versions})")
         return
     compiled = compile_file(target)
-    shown(compiled)
+    print_contracts(compiled)
     confirm(yes)
     store(compiled, state)
     click.echo(f"trusted: {compiled.path}")
 
 
-def a_person(said: bool, what: str = "change what is trusted") -> None:
+def require_person(said: bool, what: str = "change what is trusted") -> None:
     """Raises UsageError in an agent's shell, unless `said` (the option --person). `what` is the action."""
     marks = [name for name in AGENT_MARKS if os.environ.get(name)]
     if marks and not said:
@@ -87,7 +87,7 @@ def confirm(yes: bool) -> None:
     click.confirm("Enforce these contracts?", abort=True)
 
 
-def shown(compiled: Compiled) -> None:
+def print_contracts(compiled: Compiled) -> None:
     """Prints what is about to be trusted: each contract of the file with its tools, checks and commands, and the
     number of contracts per pack."""
     say(compiled.path)
@@ -100,24 +100,24 @@ def shown(compiled: Compiled) -> None:
             about = f"at the stop{f', about {about}' if about else ''}"
         say(f"  {plain['id']}: {about}{observe}")
         if plain.get("claims"):
-            say(f"    if the last message contains {' or '.join(map(shown_value, plain['claims']))}")
+            say(f"    if the last message contains {' or '.join(map(render_value, plain['claims']))}")
         for path, matcher in plain["when"].items():
             say(f"    when {path} {describe(matcher)}")
-        for line in checks_in(plain["post"]):
+        for line in list_check_lines(plain["post"]):
             say(f"    {line}")
-        for line in checks_in(plain.get("pre", [])):
+        for line in list_check_lines(plain.get("pre", [])):
             say(f"    before the call: {line}")
         for effect in plain.get("requires", ()):
             say(f"    before the call: the effect {effect} must be verified")
-        for line in operation(plain):
+        for line in list_operation_lines(plain):
             say(f"    {line}")
         for name in ("remedy", "alternatives"):  # orders to the agent
             if plain.get(name):
-                say(f"    {name}: {shown_value(plain[name])}")
-    for line in packs(compiled.contracts):
+                say(f"    {name}: {render_value(plain[name])}")
+    for line in list_pack_lines(compiled.contracts):
         say(f"  {line}")
     if compiled.policy:
-        say(f"  policy: {shown_value(compiled.policy)}")
+        say(f"  policy: {render_value(compiled.policy)}")
     for problem in compiled.warnings:
         say(f"  warning, line {problem.line}: {problem.message}")
     if compiled.pinned:
@@ -128,7 +128,7 @@ def shown(compiled: Compiled) -> None:
         say(f"  note: the hook reads this file only with --contracts, because its name is not {FILE_NAME}")
 
 
-def packs(contracts: Sequence[dict[str, Any]]) -> Iterator[str]:
+def list_pack_lines(contracts: Sequence[dict[str, Any]]) -> Iterator[str]:
     """A line per pack: its contracts ship with truecall, and listing each would hide the file's own."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for plain in contracts:
@@ -142,13 +142,13 @@ def packs(contracts: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"pack {pack}: {len(those)} contract{'' if len(those) == 1 else 's'}{before}{observe}"
 
 
-def operation(plain: dict[str, Any]) -> Iterator[str]:
+def list_operation_lines(plain: dict[str, Any]) -> Iterator[str]:
     """The lines about a contract's receipt, idempotency key and steps."""
     if receipt := plain.get("receipt"):
-        for line in checks_in(receipt["from"]):
+        for line in list_check_lines(receipt["from"]):
             yield f"receipt from {line}"
         for path, wanted in receipt["match"].items():
-            yield f"  {path} is {shown_value(wanted)}"
+            yield f"  {path} is {render_value(wanted)}"
         yield f"  {receipt['state']}: " + ", ".join(f"{word} is {means}" for word, means in receipt["states"].items())
         yield f"  a second call for it is {'refused' if receipt['duplicates'] == 'refuse' else 'reported'}"
     if plain.get("key"):
@@ -162,26 +162,26 @@ def say(text: str) -> None:
     click.echo(escape_hidden(text.replace("\n", "\\n")))
 
 
-def checks_in(checks: Any, indent: str = "") -> Iterator[str]:
+def list_check_lines(checks: Any, indent: str = "") -> Iterator[str]:
     """A line per check with its parameters; argv as a shell command."""
     for item in checks if isinstance(checks, list) else [checks]:
         name, params = item["check"], item["params"]
         if name in COMBINATORS:
             yield f"{indent}{name}:"
-            yield from checks_in(params, indent + "  ")
+            yield from list_check_lines(params, indent + "  ")
             continue
         words = (
-            f"{key}: {shlex.join(map(str, value)) if key == 'run' else shown_value(value)}"
+            f"{key}: {shlex.join(map(str, value)) if key == 'run' else render_value(value)}"
             for key, value in params.items()
         )
         yield f"{indent}{name}  {', '.join(words)}"
 
 
-def shown_value(value: Any) -> str:
+def render_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def listed(state: str) -> None:
+def print_trusted(state: str) -> None:
     paths = list_trusted_paths(state)
     if not paths:
         click.echo("nothing is trusted yet. To start: truecall trust, in a folder with a truecall.yaml")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from truecall_py.cli.commands.install import HARNESSES, carried_out, job, name_clients
+from truecall_py.cli.commands.install import HARNESSES, carry_out, name_clients, parse_job
 from truecall_py.setup import plan as installs
 
 
@@ -22,8 +22,8 @@ def uninstall(harness: str, user: bool, project: bool, dry_run: bool, state: str
     changed since are as they were before, to the byte; from others only what is truecall's is taken out,
     whichever version wrote it.
     """
-    what = job(harness, user, project, state)
-    plan, _ = carried_out(what, installs.uninstall, dry_run)
+    what = parse_job(harness, user, project, state)
+    plan, _ = carry_out(what, installs.uninstall, dry_run)
     if dry_run:
         click.echo(f"{harness}: nothing was changed (dry run)" if plan.changes else f"{harness}: nothing to change")
     elif plan.changes:

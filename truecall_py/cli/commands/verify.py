@@ -42,14 +42,14 @@ def verify(
     """
     from truecall_py.cli.output import verify as verify_report
 
-    names = payload_files.found(payload)
-    sources = payload_files.sources(contracts)
-    results = list(progress(judged(names, sources, harness), len(names), form))
+    names = payload_files.find_payloads(payload)
+    sources = payload_files.find_sources(contracts)
+    results = list(show_progress(judge_payloads(names, sources, harness), len(names), form))
     click.echo(verify_report.FORMS[form](results), nl=False, color=True)
-    return exit_code(results, require_match)
+    return find_exit_code(results, require_match)
 
 
-def judged(names: Sequence[str], sources: Sequence[Source], harness: str | None) -> Iterator[Judged]:
+def judge_payloads(names: Sequence[str], sources: Sequence[Source], harness: str | None) -> Iterator[Judged]:
     for name in names:
         try:
             yield Judged(name, judge(payload_files.read(name), sources, harness=harness))
@@ -57,7 +57,7 @@ def judged(names: Sequence[str], sources: Sequence[Source], harness: str | None)
             yield Judged(name, None, str(error))
 
 
-def progress(results: Iterator[Judged], count: int, form: str) -> Iterator[Judged]:
+def show_progress(results: Iterator[Judged], count: int, form: str) -> Iterator[Judged]:
     """The results, with a progress bar on standard error for many in a terminal."""
     if count < 10 or not sys.stderr.isatty():
         yield from results
@@ -68,7 +68,7 @@ def progress(results: Iterator[Judged], count: int, form: str) -> Iterator[Judge
     yield from track(results, "judging", total=count, console=Console(stderr=True), transient=True)
 
 
-def exit_code(results: Sequence[Judged], require_match: bool) -> int:
+def find_exit_code(results: Sequence[Judged], require_match: bool) -> int:
     """The exit code for these results."""
     states = [result.state for result in results]
     if REFUTED in states:

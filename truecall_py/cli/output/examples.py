@@ -10,7 +10,7 @@ import textwrap
 import click
 
 from truecall_py.authoring.examples import Ran, Subject
-from truecall_py.cli.output.junit import Case, suite
+from truecall_py.cli.output.junit import Case, render_suite
 from truecall_py.core.redaction import escape_hidden, quote
 
 TYPE_CHECKING = False
@@ -26,12 +26,12 @@ WIDEST = 100
 LABEL = 9  # the width of `expected` and a blank
 
 
-def colours() -> bool | None:
+def find_colour_mode() -> bool | None:
     """click's `color`: False if NO_COLOR is set, otherwise None (as the terminal supports)."""
     return False if os.environ.get("NO_COLOR") else None
 
 
-def text(subjects: Sequence[Subject], results: Results, require: bool) -> str:
+def render_text(subjects: Sequence[Subject], results: Results, require: bool) -> str:
     lines: list[str] = []
     path = ""
     for subject in subjects:
@@ -39,62 +39,62 @@ def text(subjects: Sequence[Subject], results: Results, require: bool) -> str:
             path = subject.path
             lines.append(click.style(escape_hidden(path), bold=True))
         own = [result for owner, result in results if owner is subject]
-        lines.append(headline(subject, own, require))
+        lines.append(render_headline(subject, own, require))
         for result in own:
             if not result.holds:
-                lines += failure(subject, result)
-    lines.append(click.style(summary(subjects, results), bold=True))
+                lines += render_failure(subject, result)
+    lines.append(click.style(render_summary(subjects, results), bold=True))
     if not results:
         lines.append("  -> add `examples:` to a contract, or run those of a pack with: truecall test --pack files")
     return "\n".join(lines) + "\n"
 
 
-def headline(subject: Subject, results: Sequence[Ran], require: bool) -> str:
+def render_headline(subject: Subject, results: Sequence[Ran], require: bool) -> str:
     held = sum(result.holds for result in results)
     if not results:
         mark, colour, words = ("FAIL", "red", "no examples") if require else ("-", "yellow", "no examples")
     elif held == len(results):
-        mark, colour, words = "ok", "green", counted(held, "example")
+        mark, colour, words = "ok", "green", count_noun(held, "example")
     else:
-        mark, colour, words = "FAIL", "red", f"{held} of {counted(len(results), 'example')} passed"
+        mark, colour, words = "FAIL", "red", f"{held} of {count_noun(len(results), 'example')} passed"
     return f"  {click.style(f'{mark:<4}', fg=colour)} {subject.id}  {click.style(words, dim=True)}"
 
 
-def failure(subject: Subject, result: Ran) -> list[str]:
+def render_failure(subject: Subject, result: Ran) -> list[str]:
     """The lines about an example that failed."""
     where = f"{escape_hidden(subject.path)}:{result.example.line}"
     lines = [f"       {where}: {click.style(escape_hidden(result.example.title), bold=True)}"]
     if result.trouble:
-        return [*lines, *labelled("error", result.trouble)]
-    lines += labelled("expected", result.wanted)
-    lines += labelled("got", result.state)
+        return [*lines, *render_labelled("error", result.trouble)]
+    lines += render_labelled("expected", result.wanted)
+    lines += render_labelled("got", result.state)
     for verdict in result.verdicts:
-        lines.extend(checked(verdict))
+        lines.extend(list_checks(verdict))
     return lines
 
 
-def checked(verdict: Verdict) -> list[str]:
+def list_checks(verdict: Verdict) -> list[str]:
     lines = []
     for outcome in verdict.outcomes:
         words = "because" if outcome.state == "unverified" else "found"
         subject = f" of {verdict.subject}" if verdict.subject else ""
-        lines += labelled("check", f"{outcome.check}{subject}: {outcome.state}")
-        lines += labelled("expects", outcome.expected)
-        lines += labelled(words, outcome.found)
+        lines += render_labelled("check", f"{outcome.check}{subject}: {outcome.state}")
+        lines += render_labelled("expects", outcome.expected)
+        lines += render_labelled(words, outcome.found)
     return lines
 
 
-def labelled(label: str, words: str) -> list[str]:
+def render_labelled(label: str, words: str) -> list[str]:
     """`label words`, wrapped to the width of the terminal."""
     width = min(shutil.get_terminal_size((80, 24)).columns, WIDEST)
     indent = " " * (9 + LABEL)
-    clean = quote(shortened(words), 600)
+    clean = quote(shorten_paths(words), 600)
     folded = textwrap.wrap(clean, max(width, 40), initial_indent=indent, subsequent_indent=indent) or [indent]
     folded[0] = f"         {click.style(f'{label:<{LABEL}}', dim=True)}{folded[0].lstrip()}"
     return folded
 
 
-def shortened(words: str) -> str:
+def shorten_paths(words: str) -> str:
     """The phrase without the path of the temporary folder, which is gone."""
     import re
     import tempfile
@@ -103,29 +103,29 @@ def shortened(words: str) -> str:
     return re.sub(rf"{root}/truecall-test-[a-z0-9_]+/(world|home)", lambda found: f"@{found[1].upper()}@", words)
 
 
-def counted(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def summary(subjects: Sequence[Subject], results: Results) -> str:
+def render_summary(subjects: Sequence[Subject], results: Results) -> str:
     held = sum(result.holds for _, result in results)
     words = [f"{held} passed"] if results else ["nothing ran"]
     if len(results) > held:
         words.append(f"{len(results) - held} failed")
     bare = sum(not subject.examples for subject in subjects)
-    more = f"; {counted(bare, 'contract')} without examples" if bare else ""
-    return f"{counted(len(subjects), 'contract')}, {counted(len(results), 'example')}: {', '.join(words)}{more}"
+    more = f"; {count_noun(bare, 'contract')} without examples" if bare else ""
+    return f"{count_noun(len(subjects), 'contract')}, {count_noun(len(results), 'example')}: {', '.join(words)}{more}"
 
 
-def plain(result: Ran) -> dict[str, Any]:
+def make_plain(result: Ran) -> dict[str, Any]:
     return {
         "title": result.example.title, "line": result.example.line, "holds": result.holds,
         "expected": result.wanted, "got": result.state or None, "trouble": result.trouble or None,
         "checks": [
             {
                 "check": outcome.check, "verdict": outcome.state, "cause": outcome.cause or None,
-                "expected": quote(shortened(outcome.expected), 2000),
-                "found": quote(shortened(outcome.found), 2000),
+                "expected": quote(shorten_paths(outcome.expected), 2000),
+                "found": quote(shorten_paths(outcome.found), 2000),
             }
             for verdict in result.verdicts
             for outcome in verdict.outcomes
@@ -133,40 +133,44 @@ def plain(result: Ran) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def json_(subjects: Sequence[Subject], results: Results, require: bool) -> str:
+def render_json(subjects: Sequence[Subject], results: Results, require: bool) -> str:
     found = [
         {
             "contract": subject.id, "path": subject.path, "line": subject.line,
-            "examples": [plain(result) for owner, result in results if owner is subject],
+            "examples": [make_plain(result) for owner, result in results if owner is subject],
         }
         for subject in subjects
     ]  # fmt: skip
     return json.dumps(found, indent=2, ensure_ascii=True) + "\n"
 
 
-def junit(subjects: Sequence[Subject], results: Results, require: bool) -> str:
+def render_junit(subjects: Sequence[Subject], results: Results, require: bool) -> str:
     """One test case per example; a contract without examples is skipped, or a failure with --require."""
     cases = []
     for subject in subjects:
-        rows = [(result.example.title, *kind(result)) for owner, result in results if owner is subject]
+        rows = [(result.example.title, *classify_result(result)) for owner, result in results if owner is subject]
         bare = ("no examples", "failure" if require else "skipped", "the contract has no examples")
         for title, sort, words in rows or [bare]:
             cases.append(Case(subject.id, title, sort, words, {"file": subject.path}))
-    return suite("truecall test", cases)
+    return render_suite("truecall test", cases)
 
 
-def kind(result: Ran) -> tuple[str, str]:
+def classify_result(result: Ran) -> tuple[str, str]:
     """The kind ("" | failure | error) and the text of an example's test case."""
     if result.holds:
         return "", ""
     if result.trouble:
         return "error", escape_hidden(result.trouble)
-    found = [f"{outcome.check}: {quote(shortened(outcome.found), 600)}" for outcome in outcomes(result)]
+    found = [f"{outcome.check}: {quote(shorten_paths(outcome.found), 600)}" for outcome in list_outcomes(result)]
     return "failure", "; ".join([f"expected {result.wanted}, got {result.state}", *found])
 
 
-def outcomes(result: Ran) -> list[Any]:
+def list_outcomes(result: Ran) -> list[Any]:
     return [outcome for verdict in result.verdicts for outcome in verdict.outcomes]
 
 
-FORMS: dict[str, Callable[[Sequence[Subject], Results, bool], str]] = {"text": text, "json": json_, "junit": junit}
+FORMS: dict[str, Callable[[Sequence[Subject], Results, bool], str]] = {
+    "text": render_text,
+    "json": render_json,
+    "junit": render_junit,
+}

@@ -24,7 +24,7 @@ class Case:
     more: dict[str, str]
 
 
-def suite(name: str, cases: Iterable[Case]) -> str:
+def render_suite(name: str, cases: Iterable[Case]) -> str:
     """The XML document of one test suite."""
     suite = ElementTree.Element("testsuite", name=name)
     totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}

@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from truecall_py import clients
-from truecall_py.cli.output.tables import table
+from truecall_py.cli.output.tables import print_table
 from truecall_py.clients.transcripts import Lines, Made
 from truecall_py.core.record import record
 from truecall_py.core.redaction import escape_hidden, quote
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Outcome
 from truecall_py.replay.claims import SAYS_SO, Claimed
 from truecall_py.replay.judge import STATES, THEN, Replayed
-from truecall_py.reporting.text import count, fitting, name_outcome
+from truecall_py.reporting.text import count, fit_line, name_outcome
 
 COLOURS = {VERIFIED: "green", REFUTED: "red", UNVERIFIED: "yellow", SAYS_SO: "yellow", THEN: None}
 WORDS = {REFUTED: "REFUTED", UNVERIFIED: "UNVERIFIED", VERIFIED: "verified", THEN: "needs world", SAYS_SO: "SAYS SO"}
@@ -52,16 +52,16 @@ class Sums:
         states = {KEYS[worst]: 1} if worst else {}
         one = {"calls": 1, "applied": int(bool(found)), **states}
         add(self.total, {**one, "unanswered": int(made.trouble != "" and made.call.event == "PreToolUse")})
-        add(row(self.tools, made.call.tool, "calls"), one)
+        add(find_row(self.tools, made.call.tool, "calls"), one)
         for replayed in found:
-            add(row(self.contracts, replayed.contract, "verdicts"), {"verdicts": 1, KEYS[replayed.state]: 1})
+            add(find_row(self.contracts, replayed.contract, "verdicts"), {"verdicts": 1, KEYS[replayed.state]: 1})
 
     def claim(self, claimed: Claimed) -> None:
         if claimed.state == SAYS_SO:
             add(self.total, {"says_so": 1})
             return
         add(self.total, {"claims": int(claimed.state == REFUTED), KEYS[claimed.state]: 1})
-        add(row(self.contracts, claimed.contract, "verdicts"), {"verdicts": 1, KEYS[claimed.state]: 1})
+        add(find_row(self.contracts, claimed.contract, "verdicts"), {"verdicts": 1, KEYS[claimed.state]: 1})
 
     def transcript(self, lines: Lines) -> None:
         strangers = sum(lines.unknown.values())
@@ -72,12 +72,12 @@ class Sums:
     def plus(self, other: Sums) -> None:
         add(self.total, other.total)
         for name, counts in other.tools.items():
-            add(row(self.tools, name, "calls"), counts)
+            add(find_row(self.tools, name, "calls"), counts)
         for name, counts in other.contracts.items():
-            add(row(self.contracts, name, "verdicts"), counts)
+            add(find_row(self.contracts, name, "verdicts"), counts)
 
 
-def row(found: dict[str, dict[str, int]], name: str, first: str) -> dict[str, int]:
+def find_row(found: dict[str, dict[str, int]], name: str, first: str) -> dict[str, int]:
     name = name if name in found or len(found) < MANY else "(others)"
     return found.setdefault(name, {first: 0, **({"applied": 0} if first == "calls" else {}),
                                    **dict.fromkeys(KEYS.values(), 0)})  # fmt: skip
@@ -108,7 +108,7 @@ class Page:
             yield (replayed + "\n").encode("utf-8", "backslashreplace")
 
     def head(self, state: str, what: str, line: int, rest: str) -> str:
-        about = fitting(f"{what}  line {line}  {rest}", self.look.room - 14)
+        about = fit_line(f"{what}  line {line}  {rest}", self.look.room - 14)
         return f"  {self.style(f'{WORDS[state]:<11}', fg=COLOURS[state])} {about}"
 
     def detail(self, name: str, text: str) -> list[str]:
@@ -118,7 +118,7 @@ class Page:
     def call(self, made: Made, found: list[Replayed]) -> Iterator[bytes]:
         tool = made.call.tool
         if not found and self.look.every:
-            about = fitting(f"line {made.line}  {tool}", self.look.room - 14)
+            about = fit_line(f"line {made.line}  {tool}", self.look.room - 14)
             yield from self.lines(f"  {'no contract':<11} {about}")
         for replayed in found:
             if self.look.brief and replayed.state in (THEN, VERIFIED):
@@ -153,12 +153,12 @@ class Page:
             return
         total = sums.total
         for number, why in lines.places:
-            yield from self.lines(self.style(f"  line {number}: {fitting(why, self.look.room - 20)}", fg="yellow"))
+            yield from self.lines(self.style(f"  line {number}: {fit_line(why, self.look.room - 20)}", fg="yellow"))
         if lines.damaged > len(lines.places):
             yield from self.lines(f"  and {lines.damaged - len(lines.places)} more unreadable lines")
         if lines.unknown:
             some = ", ".join(f"{name} ({number})" for name, number in sorted(lines.unknown.items())[:6])
-            yield from self.lines("  " + fitting(f"lines of an unknown kind: {some}", self.look.room - 2))
+            yield from self.lines("  " + fit_line(f"lines of an unknown kind: {some}", self.look.room - 2))
         if lines.scripts:
             some = count(lines.scripts, "script")
             yield from self.lines(f"  {some} of code mode, whose calls the rollout does not record")
@@ -181,7 +181,7 @@ class Plain:
         contracts = [
             {
                 "id": replayed.contract, "source": replayed.source, "mode": replayed.mode,
-                "verdict": word(replayed.state),
+                "verdict": colour_state(replayed.state),
                 "outcome": replayed.outcome or None, "subject": quote(replayed.subject, 400),
                 "checks": [check(one) for one in replayed.outcomes],
             }
@@ -195,7 +195,7 @@ class Plain:
 
     def claim(self, claimed: Claimed) -> Iterator[bytes]:
         yield from self.one(
-            "claim", line=claimed.line, contract=claimed.contract or None, verdict=word(claimed.state),
+            "claim", line=claimed.line, contract=claimed.contract or None, verdict=colour_state(claimed.state),
             quote=quote(claimed.quote, 2000), found=claimed.found,
         )  # fmt: skip
 
@@ -209,17 +209,22 @@ class Plain:
 
 def check(one: Outcome) -> dict[str, Any]:
     evidence = None if one.state == THEN else quote(one.found, 2000)
-    return {"check": one.check, "verdict": word(one.state), "expected": quote(one.expected, 2000), "found": evidence}
+    return {
+        "check": one.check,
+        "verdict": colour_state(one.state),
+        "expected": quote(one.expected, 2000),
+        "found": evidence,
+    }
 
 
-def word(state: str) -> str:
+def colour_state(state: str) -> str:
     return NAMES.get(state, state)
 
 
 # -- all of them ---------------------------------------------------------------------------------------------------
 
 
-def trouble(path: str, why: str, look: Look) -> bytes:
+def render_trouble(path: str, why: str, look: Look) -> bytes:
     """The output for a transcript that could not be read to its end."""
     if look.as_json:
         return json.dumps({"kind": "trouble", "transcript": quote(path, 4000), "why": why}).encode() + b"\n"
@@ -227,25 +232,26 @@ def trouble(path: str, why: str, look: Look) -> bytes:
     return b"".join(page.lines(page.style(f"  READING FAILED: {why}", fg="red")))
 
 
-def summary(sums: Sums, look: Look) -> None:
+def print_summary(sums: Sums, look: Look) -> None:
     """Writes the totals to standard output."""
     total = sums.total
     if look.as_json:
-        tools = [{"tool": quote(name, 400), **counts} for name, counts in ordered(sums.tools)]
-        contracts = [{"contract": name, **counts} for name, counts in ordered(sums.contracts)]
+        tools = [{"tool": quote(name, 400), **counts} for name, counts in order_counts(sums.tools)]
+        contracts = [{"contract": name, **counts} for name, counts in order_counts(sums.contracts)]
         click.echo(json.dumps({"kind": "summary", **total, "tools": tools, "contracts": contracts}))
         return
     click.echo("\n" + click.style(f"{count(total['transcripts'], 'transcript')}, {count(total['calls'], 'call')}, "
                                   f"{total['applied']} with a contract", bold=True))  # fmt: skip
-    for sentence in told(total):
+    for sentence in list_sentences(total):
         click.echo(sentence)
     names = ("verified", "refuted", "unverified", "world")
-    table("tool", [{"tool": name, **counts} for name, counts in ordered(sums.tools)], "calls", "applied", *names)
-    contracts = [{"contract": name, **counts} for name, counts in ordered(sums.contracts)]
-    table("contract", contracts, "verdicts", *names)
+    tools = [{"tool": name, **counts} for name, counts in order_counts(sums.tools)]
+    print_table("tool", tools, "calls", "applied", *names)
+    contracts = [{"contract": name, **counts} for name, counts in order_counts(sums.contracts)]
+    print_table("contract", contracts, "verdicts", *names)
 
 
-def told(total: dict[str, int]) -> Iterator[str]:
+def list_sentences(total: dict[str, int]) -> Iterator[str]:
     """The totals in sentences, without those that are 0."""
     counts_by_state = [(total[KEYS[state]], state) for state in (REFUTED, UNVERIFIED, VERIFIED)]
     judged = ", ".join(f"{number} {state}" for number, state in counts_by_state if number)
@@ -273,7 +279,7 @@ def told(total: dict[str, int]) -> Iterator[str]:
         yield f"{count(total['unreadable'], 'transcript')} that could not be read to the end"
 
 
-def ordered(named: dict[str, dict[str, int]]) -> Iterable[tuple[str, dict[str, int]]]:
+def order_counts(named: dict[str, dict[str, int]]) -> Iterable[tuple[str, dict[str, int]]]:
     """The counts by name, most refuted first."""
 
     def first(item: tuple[str, dict[str, int]]) -> tuple[Any, ...]:

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from truecall_py.reporting.text import fitting
+from truecall_py.reporting.text import fit_line
 
 ROWS = 15  # the most rows of one table
 LABELS = {"lies": "false", "landed": "verified"}  # column heads that differ from the keys of the JSON output
 
 
-def table(first: str, rows: list[dict[str, Any]], *columns: str) -> None:
+def print_table(first: str, rows: list[dict[str, Any]], *columns: str) -> None:
     """Prints at most ROWS rows, 80 letters wide; `first` and `columns` are keys of each row."""
     if not rows:
         return
@@ -24,6 +24,6 @@ def table(first: str, rows: list[dict[str, Any]], *columns: str) -> None:
         cells = "".join(
             f"  {row[name.replace(' ', '_')]:>{len(head)}}" for name, head in zip(columns, heads, strict=True)
         )
-        click.echo(f"{fitting(str(row[first]), room - 1):<{room}}{cells}")
+        click.echo(f"{fit_line(str(row[first]), room - 1):<{room}}{cells}")
     if len(rows) > ROWS:
         click.echo(f"and {len(rows) - ROWS} more: --json shows them all")

@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from truecall_py.cli.output.junit import Case, suite
+from truecall_py.cli.output.junit import Case, render_suite
 from truecall_py.core.record import record
 from truecall_py.core.redaction import escape_hidden, quote
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
@@ -41,7 +41,7 @@ class Judged:
         return next((state for state in (REFUTED, UNVERIFIED) if state in states), "verified" if states else "")
 
 
-def console() -> tuple[Console, io.StringIO]:
+def make_console() -> tuple[Console, io.StringIO]:
     """A console that writes into a buffer, with the width and colours of the terminal."""
     buffer = io.StringIO()
     real = Console(file=sys.stdout)
@@ -52,19 +52,19 @@ def console() -> tuple[Console, io.StringIO]:
     ), buffer  # fmt: skip
 
 
-def text(results: list[Judged]) -> str:
+def render_text(results: list[Judged]) -> str:
     """Each payload with its contracts and checks, and the correction that the agent would read."""
-    out, buffer = console()
+    out, buffer = make_console()
     brief = len(results) > MANY
     for result in results:
         if not brief or result.state or result.judgement is None:
-            one(out, result)
-    summary(out, results)
+            print_payload(out, result)
+    print_summary(out, results)
     # Trailing blanks of table columns are noise in a file or a pipe.
     return buffer.getvalue() if out.is_terminal else "\n".join(map(str.rstrip, buffer.getvalue().split("\n")))
 
 
-def one(out: Console, result: Judged) -> None:
+def print_payload(out: Console, result: Judged) -> None:
     judgement = result.judgement
     out.print(Text(result.name, style="bold"), soft_wrap=True)
     if judgement is None:
@@ -78,7 +78,7 @@ def one(out: Console, result: Judged) -> None:
     if not judgement.verdicts:
         out.print("  no contract applies", style="dim")
     for verdict in judgement.verdicts:
-        shown(out, verdict)
+        print_verdict(out, verdict)
     if judgement.correction:
         how = "instead of the tool's output" if judgement.correction.replace else "beside the tool's output"
         how = "instead of making the call" if call.event == "PreToolUse" else how
@@ -88,7 +88,7 @@ def one(out: Console, result: Judged) -> None:
         out.print(Text(f"  the person reads: {notice}", style="yellow"))
 
 
-def shown(out: Console, verdict: Verdict) -> None:
+def print_verdict(out: Console, verdict: Verdict) -> None:
     line = Text("  ")
     line.append(verdict.state.upper(), style=COLOURS[verdict.state])
     line.append(f" {verdict.contract}")
@@ -111,7 +111,7 @@ def shown(out: Console, verdict: Verdict) -> None:
     out.print(table)
 
 
-def summary(out: Console, results: list[Judged]) -> None:
+def print_summary(out: Console, results: list[Judged]) -> None:
     states = (VERIFIED, REFUTED, UNVERIFIED, "")
     counts = {state: sum(result.state == state for result in results) for state in states}
     words = [f"{counts[state]} {state or 'without a contract'}" for state in counts if counts[state]]
@@ -119,7 +119,7 @@ def summary(out: Console, results: list[Judged]) -> None:
     out.print(Text(f"{len(results)} payload{plural}: {', '.join(words)}", style="bold"))
 
 
-def plain(result: Judged) -> dict[str, Any]:
+def make_plain(result: Judged) -> dict[str, Any]:
     judgement = result.judgement
     call = judgement.call if judgement else None
     plain: dict[str, Any] = {"payload": result.name, "verdict": result.state or None}
@@ -148,21 +148,21 @@ def plain(result: Judged) -> dict[str, Any]:
     return plain
 
 
-def json_(results: list[Judged]) -> str:
-    return json.dumps([plain(result) for result in results], indent=2, ensure_ascii=True) + "\n"
+def render_json(results: list[Judged]) -> str:
+    return json.dumps([make_plain(result) for result in results], indent=2, ensure_ascii=True) + "\n"
 
 
-def junit(results: list[Judged]) -> str:
+def render_junit(results: list[Judged]) -> str:
     """One test case per judged contract; a payload without a contract is skipped."""
     found = []
     for result in results:
         group = os.path.basename(result.name) if result.name != "-" else "standard input"
-        for name, kind, words, seconds in cases(result):
+        for name, kind, words, seconds in list_cases(result):
             found.append(Case(group, name, kind, words, {"time": f"{seconds:.4f}"}))
-    return suite("truecall verify", found)
+    return render_suite("truecall verify", found)
 
 
-def cases(result: Judged) -> list[tuple[str, str, str, float]]:
+def list_cases(result: Judged) -> list[tuple[str, str, str, float]]:
     """Name, kind ("" | failure | error | skipped), text and seconds of each test case of a payload."""
     judgement = result.judgement
     if judgement is None:
@@ -182,4 +182,4 @@ def cases(result: Judged) -> list[tuple[str, str, str, float]]:
     return lines
 
 
-FORMS = {"text": text, "json": json_, "junit": junit}
+FORMS = {"text": render_text, "json": render_json, "junit": render_junit}

@@ -3,8 +3,8 @@ the notifications of work that went on in the background."""
 
 from __future__ import annotations
 
-from truecall_py.clients.call_outcomes import Fate, words
-from truecall_py.clients.payload import whole
+from truecall_py.clients.call_outcomes import Fate, cut_words
+from truecall_py.clients.payload import parse_number
 from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.core.types import FAILURE, SUCCESS, UNKNOWN
 
@@ -34,19 +34,19 @@ def read_record(plain: dict[str, Any]) -> Iterator[tuple[str, Fate, bool]]:
     for block in blocks if isinstance(blocks, list) else ():
         if isinstance(block, dict) and block.get("type") == "tool_result":
             said = FAILURE if block.get("is_error") is True else SUCCESS
-            text = words(block.get("content"))
-            never = said == FAILURE and never_made(plain, text)
+            text = cut_words(block.get("content"))
+            never = said == FAILURE and was_never_made(plain, text)
             yield str(block.get("tool_use_id")), Fate(said, None, text, never), True
 
 
-def never_made(plain: dict[str, Any], text: str) -> bool:
+def was_never_made(plain: dict[str, Any], text: str) -> bool:
     """Whether a record of a failure, with these words, says that the call was never made."""
-    stopped = stopped_before(plain) and text.startswith(STOPPED)
+    stopped = was_stopped_before(plain) and text.startswith(STOPPED)
     hook = text.startswith(BARRED[0]) and BARRED[1] in text.partition("\n")[0]
-    return stopped or barred(plain) or hook or text.startswith(DENIED)
+    return stopped or was_barred(plain) or hook or text.startswith(DENIED)
 
 
-def stopped_before(plain: dict[str, Any]) -> bool:
+def was_stopped_before(plain: dict[str, Any]) -> bool:
     """Whether a record of Claude Code's says that a call was stopped before it was made, as its program reads it."""
     if plain.get("toolDenialAfterRun") is True:
         return False
@@ -55,7 +55,7 @@ def stopped_before(plain: dict[str, Any]) -> bool:
     return refused or plain.get("toolDenialBeforeRun") is True
 
 
-def barred(plain: dict[str, Any]) -> bool:
+def was_barred(plain: dict[str, Any]) -> bool:
     """Whether a record of Claude Code's says that a rule or a hook refused a call (seen in 2.1.332)."""
     decision = plain.get("permissionDecision")
     if plain.get("toolDenialAfterRun") is True or not isinstance(decision, dict):
@@ -85,5 +85,5 @@ def read_notice(line: bytes) -> dict[str, Fate]:
     # Of a command the summary is the last; below that of an agent its own words stand.
     rest = text.rstrip().removesuffix("</task-notification>").rstrip()
     summary = rest.removesuffix("</summary>").rstrip() if rest.endswith("</summary>") else ""
-    code = whole(summary.rstrip(")").rpartition("exit code ")[2])
+    code = parse_number(summary.rstrip(")").rpartition("exit code ")[2])
     return {call: Fate(FAILURE if code else said, code)} if call else {}

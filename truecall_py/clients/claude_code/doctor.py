@@ -8,13 +8,13 @@ from typing import Any
 
 from truecall_py.clients.claude_code.registration import NEW, OLD, REGISTRATION
 from truecall_py.clients.handlers import WARNING, Finding, Handler, Inventory
-from truecall_py.clients.settings_files import PROJECT, USER, place, read_plain, repository
+from truecall_py.clients.settings_files import PROJECT, USER, find_repository, place, read_plain
 
 
 def list_folders_above(project: str) -> list[str]:
     """The folders above a project whose registrations may count in it: 2.1.332 asks the repository's root alone, for
     its local settings."""
-    root = repository(project)
+    root = find_repository(project)
     return [root] if root not in ("", project) else []
 
 

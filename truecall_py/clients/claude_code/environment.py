@@ -10,7 +10,7 @@ from truecall_py.clients.claude_code.doctor import list_folders_above
 from truecall_py.clients.claude_code.registration import REGISTRATION
 from truecall_py.clients.claude_code.switches import list_settings_files, read_variables
 from truecall_py.clients.payload import quote_word
-from truecall_py.clients.settings_files import PROJECT, USER, place, repository
+from truecall_py.clients.settings_files import PROJECT, USER, find_repository, place
 
 PREFIX = "CLAUDE_CODE_SHELL_PREFIX"
 # Of a project's variables, those that may bear on a hook and start nothing; and those by which a program or a piece
@@ -29,16 +29,16 @@ def read_environment(project: str, given: Mapping[str, str]) -> tuple[dict[str, 
     files += [place(REGISTRATION, PROJECT, folder) for folder in list_folders_above(project)]
     for path in files:
         for key, value in read_variables(path).items():
-            if key in HARMLESS or (key == "PATH" and elsewhere(value, project)):
+            if key in HARMLESS or (key == "PATH" and lies_elsewhere(value, project)):
                 env[key] = value
             elif key in PUTTING or key.startswith(LOADING):
                 withheld.append(f"{key} in {path}")
     return env, tuple(withheld)
 
 
-def elsewhere(value: str, project: str) -> bool:
+def lies_elsewhere(value: str, project: str) -> bool:
     """Whether no folder of a PATH lies in the project, or follows the working folder."""
-    root = os.path.realpath(repository(project) or project).rstrip("/")
+    root = os.path.realpath(find_repository(project) or project).rstrip("/")
     return all(folder.startswith("/") and not f"{os.path.realpath(folder)}/".startswith(f"{root}/")
                for folder in value.split(":"))  # fmt: skip
 

@@ -4,7 +4,7 @@ real client (2.1.197 and 2.1.332); none comes from documentation."""
 from __future__ import annotations
 
 from truecall_py.clients import payload as content
-from truecall_py.clients.payload import absolute, folder_of, read, unanswered
+from truecall_py.clients.payload import make_unanswered, read, resolve_folder, resolve_path
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
@@ -74,7 +74,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         raise PayloadError(f"the {event} payload names no tool_name")
     if not isinstance(args, dict):
         raise PayloadError(f"tool_input of {tool[:60]} is not an object")
-    cwd = folder_of(payload.get("cwd"))
+    cwd = resolve_folder(payload.get("cwd"))
     failed = event == "PostToolUseFailure"
     answer = payload.get("tool_response", payload.get("tool_output", ABSENT))
     if failed and answer is ABSENT:
@@ -116,7 +116,7 @@ def announced(payload: dict[str, Any]) -> ToolCall | None:
     if payload.get("hook_event_name") != BEFORE:
         return None
     call = parse({**payload, "hook_event_name": HANDLED[0]})
-    return None if call is None else unanswered(call, BEFORE)
+    return None if call is None else make_unanswered(call, BEFORE)
 
 
 REFUSED = "<tool_use_error>"
@@ -187,7 +187,7 @@ def files(
     action = "add" if about.get("type") == "create" else "update"
     return (
         File(
-            absolute(path, cwd),
+            resolve_path(path, cwd),
             action,
             content if isinstance(content, str) else None,
             before if isinstance(before, str) else None,

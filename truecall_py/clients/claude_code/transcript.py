@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from truecall_py.clients.claude_code import hook as harness
-from truecall_py.clients.payload import text_of
-from truecall_py.clients.transcripts import MANY, NO_ANSWER, REPLACED, Lines, Made, Said, words
+from truecall_py.clients.payload import find_text
+from truecall_py.clients.transcripts import MANY, NO_ANSWER, REPLACED, Lines, Made, Said, join_words
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.record import record
 from truecall_py.core.types import ABSENT, ToolCall
@@ -25,10 +25,10 @@ OTHERS = frozenset((
 def fits(plain: dict[str, Any]) -> bool:
     """Whether a line is one of Claude Code's."""
     kind = plain.get("type")
-    return kind in OTHERS or (kind in ("user", "assistant") and "sessionId" in plain and not parts(plain))
+    return kind in OTHERS or (kind in ("user", "assistant") and "sessionId" in plain and not has_parts(plain))
 
 
-def parts(plain: dict[str, Any]) -> bool:
+def has_parts(plain: dict[str, Any]) -> bool:
     """Whether it is a line of Qwen Code, whose messages have parts."""
     message = plain.get("message")
     return isinstance(message, dict) and "parts" in message
@@ -92,11 +92,11 @@ class Reader:
                 one = plain["message"].get("id")
                 before = f"{turn.message}\n" if turn.message and one and one == turn.id else ""
                 turn.message, turn.id, turn.line = before + block["text"], one, self.lines.number
-                turn.about = shared(plain, agent, turn.number)
+                turn.about = share_fields(plain, agent, turn.number)
 
     def asks(self, plain: dict[str, Any], agent: str, turn: Turn, block: dict[str, Any]) -> Iterator[Made | Said]:
         name = str(block.get("id") or "")
-        about = {**shared(plain, agent, turn.number), "tool_name": block.get("name"),
+        about = {**share_fields(plain, agent, turn.number), "tool_name": block.get("name"),
                  "tool_input": block.get("input", {}), "tool_use_id": name}  # fmt: skip
         cwd = plain.get("cwd")
         if name in self.asked:
@@ -130,7 +130,7 @@ class Reader:
         about = {**asked.about, "cwd": plain.get("cwd")}
         try:
             if block.get("is_error") is True:
-                call = failed(about, words(content))
+                call = make_failed(about, join_words(content))
             else:
                 answer = content if own is ABSENT else own
                 call = harness.parse({**about, "hook_event_name": "PostToolUse", "tool_response": answer})
@@ -141,7 +141,7 @@ class Reader:
             return
         start = asked.cwd if call.start_cwd is None else call.start_cwd
         call = ToolCall(**{**call.__dict__, "start_cwd": start, "turn": str(asked.about["prompt_id"])})
-        said = text_of(call) or ""
+        said = find_text(call) or ""
         yield Made(self.lines.number, call, REPLACED if said.startswith(self.heads) else "")
 
     def unanswered(self, name: str) -> Iterator[Made]:
@@ -173,13 +173,13 @@ class Reader:
             yield from self.unanswered(name)
 
 
-def shared(plain: dict[str, Any], agent: str, turn: str) -> dict[str, Any]:
+def share_fields(plain: dict[str, Any], agent: str, turn: str) -> dict[str, Any]:
     """What all payloads of one agent's turn hold."""
     about = {"session_id": plain.get("sessionId"), "cwd": plain.get("cwd"), "prompt_id": turn}
     return {**about, "agent_id": agent} if agent else about
 
 
-def failed(about: dict[str, Any], said: str) -> ToolCall | None:
+def make_failed(about: dict[str, Any], said: str) -> ToolCall | None:
     """A call that the client, or the tool itself, says has failed."""
     if said.startswith(harness.REFUSED):
         batch = {**about, "hook_event_name": "PostToolBatch", "tool_calls": [{**about, "tool_response": said}]}

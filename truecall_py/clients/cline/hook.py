@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from truecall_py.clients import apply_patch
-from truecall_py.clients.payload import absolute, asked, claim, folder_of, neutral, quote_word, read, whole
+from truecall_py.clients.payload import (
+    add_neutral_names,
+    find_claim,
+    parse_number,
+    parse_request,
+    quote_word,
+    read,
+    resolve_folder,
+    resolve_path,
+)
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, File, Reply, ToolCall
 
@@ -48,20 +57,22 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         raise PayloadError(f"the hook {str(event)[:60]!r} is not one that Cline's command line is known to call")
     given = record.get("input", {})
     # A model may send the list, or the one text, in the place of the object.
-    tool, args = asked(event, record.get("name"), {"input": given} if isinstance(given, (str, list)) else given)
+    tool, args = parse_request(
+        event, record.get("name"), {"input": given} if isinstance(given, (str, list)) else given
+    )
     answer = record.get("output", ABSENT)
     rows = [row for row in (answer if isinstance(answer, list) else [answer]) if is_row(row)]
     result, text, is_error = read(answer)
     if rows:
         result, text = answer, "\n".join(map(words, rows))
     kind = "mcp" if "__" in tool else KINDS.get(tool, "other")
-    cwd = folder_of(root(payload))
+    cwd = resolve_folder(root(payload))
     changed = files(tool, args, cwd)
     kinds = frozenset((kind,))
     if tool == "editor":
         kinds = frozenset(("write" if creates(args) else "edit",))
     elif tool == "apply_patch":
-        kinds = apply_patch.kinds(changed)
+        kinds = apply_patch.classify_patch(changed)
     shell = kind == "shell"
     report = payload.get("postToolUse")
     # One event for everything: MCP's flag is the server's own word to the model, and no claim of success.
@@ -74,12 +85,12 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=HANDLED[0],
         tool=tool,
         kinds=kinds,
-        args=command(args) if shell else neutral(args, content="new_text") if "write" in kinds else args,
+        args=command(args) if shell else add_neutral_names(args, content="new_text") if "write" in kinds else args,
         files=changed,
         result=result,
         is_error=is_error,
         text=text,
-        reported=claim(shell, failed, code),
+        reported=find_claim(shell, failed, code),
         exit_code=code,
         cwd=cwd,
         start_cwd=cwd,
@@ -112,7 +123,7 @@ def exit_code(rows: list[dict[str, Any]]) -> int | None:
     if rows and all(row["success"] for row in rows):
         return 0
     error = rows[0].get("error") if len(rows) == 1 else None
-    return whole(error.removeprefix(CODE)) if isinstance(error, str) and error.startswith(CODE) else None
+    return parse_number(error.removeprefix(CODE)) if isinstance(error, str) and error.startswith(CODE) else None
 
 
 def command(args: dict[str, Any]) -> dict[str, Any]:
@@ -141,13 +152,13 @@ def creates(args: dict[str, Any]) -> bool:
 
 def files(tool: str, args: dict[str, Any], cwd: str | None) -> tuple[File, ...]:
     if tool == "apply_patch":
-        return apply_patch.files(str(args.get("input", "")), cwd)
+        return apply_patch.list_files(str(args.get("input", "")), cwd)
     path = args.get("path")
     if tool != "editor" or not isinstance(path, str) or not path:
         return ()
     new, content = creates(args), args.get("new_text")
     whole_text = content if new and isinstance(content, str) else None
-    return (File(absolute(path, cwd), "add" if new else "update", whole_text),)
+    return (File(resolve_path(path, cwd), "add" if new else "update", whole_text),)
 
 
 def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:

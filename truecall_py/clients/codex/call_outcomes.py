@@ -3,9 +3,9 @@ MCP calls and commands; else the line that Codex itself writes above a command's
 
 from __future__ import annotations
 
-from truecall_py.clients.call_outcomes import RUNNING, Fate, number, words
+from truecall_py.clients.call_outcomes import RUNNING, Fate, cut_words, number
 from truecall_py.clients.codex.exit_codes import STATUSES
-from truecall_py.clients.payload import whole
+from truecall_py.clients.payload import parse_number
 from truecall_py.core.types import FAILURE, SUCCESS, UNKNOWN
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def read_item(inside: dict[str, Any]) -> Iterator[tuple[str, Fate, bool]]:
         code = number(item.get("exit_code"))
         said = STATUSES.get(str(item.get("status", "")).lower(), UNKNOWN)
         said = said if code is None else SUCCESS if code == 0 else FAILURE
-        yield str(item.get("id")), ended(said, code, words(item.get("aggregated_output"))), True
+        yield str(item.get("id")), find_fate(said, code, cut_words(item.get("aggregated_output"))), True
     elif kind == "mcp_tool_call_end":
         result = inside.get("result")
         answer = result.get("Ok") if isinstance(result, dict) else None
@@ -49,26 +49,26 @@ def read_item(inside: dict[str, Any]) -> Iterator[tuple[str, Fate, bool]]:
     elif kind == "patch_apply_end":
         done = inside.get("success")
         said = SUCCESS if done is True else FAILURE if done is False else UNKNOWN
-        yield str(inside.get("call_id")), ended(said, None, words(inside.get("stderr"))), True
+        yield str(inside.get("call_id")), find_fate(said, None, cut_words(inside.get("stderr"))), True
     elif kind in ("function_call_output", "custom_tool_call_output"):
         yield str(inside.get("call_id")), read_output(inside.get("output")), False
 
 
 def read_output(output: Any) -> Fate:
     """What Codex' own lines say of a call."""
-    text = words(output)
+    text = cut_words(output)
     if text.startswith((*NEVER_MADE, *NOT_RUN)):
-        return ended(FAILURE, None, text)
+        return find_fate(FAILURE, None, text)
     head, mark, rest = text.partition("\nOutput:\n")
     for line in head.split("\n") if mark else ():
         if line.startswith("Process running with session ID "):
             return Fate(RUNNING)
         if line.startswith("Process exited with code "):
-            code = whole(line.removeprefix("Process exited with code "))
-            return ended(UNKNOWN if code is None else SUCCESS if code == 0 else FAILURE, code, rest)
+            code = parse_number(line.removeprefix("Process exited with code "))
+            return find_fate(UNKNOWN if code is None else SUCCESS if code == 0 else FAILURE, code, rest)
     return Fate(UNKNOWN, None, rest or text)
 
 
-def ended(said: str, code: int | None, text: str) -> Fate:
+def find_fate(said: str, code: int | None, text: str) -> Fate:
     """The fate of a call with these words."""
     return Fate(said, code, text, said == FAILURE and text.startswith(NEVER_MADE))

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from truecall_py.clients.codex import trust
 from truecall_py.clients.codex.registration import REGISTRATION
-from truecall_py.clients.handlers import ERROR, OK, PLUGIN_SCOPE, Finding, Handler, Inventory, is_ours, mending
+from truecall_py.clients.handlers import ERROR, OK, PLUGIN_SCOPE, Finding, Handler, Inventory, is_ours, render_install
 from truecall_py.clients.jsonc import SettingsError
-from truecall_py.clients.settings_files import PROJECT, USER, listing, parse_toml, place, read_plain
+from truecall_py.clients.settings_files import PROJECT, USER, list_names, parse_toml, place, read_plain
 
 
 def list_folders_above(project: str) -> list[str]:
     """The folders above a project whose registrations count in it: each up to the repository's root."""
-    return trust.parents(project)[1:]
+    return trust.list_parents(project)[1:]
 
 
 def list_further_files(path: str, scope: str, here: bool) -> list[str]:
@@ -32,7 +32,7 @@ def list_plugin_hooks(project: str) -> list[str]:
         if plugin != "truecall" or not isinstance(row, dict) or row.get("enabled") is not True:
             continue
         cache = os.path.join(folder, "plugins", "cache", market, plugin)
-        places += [os.path.join(cache, version, "hooks", "codex.json") for version in listing(cache)[-1:]]
+        places += [os.path.join(cache, version, "hooks", "codex.json") for version in list_names(cache)[-1:]]
     return places
 
 
@@ -70,17 +70,17 @@ def find_faults(mine: list[Handler], found: Inventory, project: str) -> Iterator
     config = os.path.join(os.path.dirname(place(REGISTRATION, USER, project)), trust.FILE)
     text = found.read.get(config, "")
     try:
-        state = trust.states(parse_toml(text))
+        state = trust.read_states(parse_toml(text))
     except SettingsError as error:
         yield Finding(ERROR, name, error.what, config, error.do or "mend it")
         return
     for handler in mine:
-        digest = trust.trusted_hash(handler.event, handler.group or {}, handler.entry or {})
+        digest = trust.compute_hash(handler.event, handler.group or {}, handler.entry or {})
         key = ":".join((name_hooks_file(handler), trust.label(handler.event), *map(str, handler.position)))
         stored = state.get(key, {}).get("trusted_hash")
         if stored != digest:
             why = "it was changed after it was trusted" if stored else "nobody trusted it yet"
-            do = "start codex, and trust the hook there" if handler.scope == PLUGIN_SCOPE else mending(handler)
+            do = "start codex, and trust the hook there" if handler.scope == PLUGIN_SCOPE else render_install(handler)
             yield Finding(ERROR, name, f"Codex does not trust this hook ({why}) and skips it in silence",
                           handler.where, do)  # fmt: skip
         else:
@@ -100,6 +100,6 @@ def find_faults(mine: list[Handler], found: Inventory, project: str) -> Iterator
 def second_of(text: str) -> list[str]:
     """The events for which a config.toml registers hooks itself; none in one that cannot be read."""
     try:
-        return trust.second(parse_toml(text))
+        return trust.list_second_events(parse_toml(text))
     except SettingsError:
         return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from truecall_py.clients import apply_patch
 from truecall_py.clients import payload as content
-from truecall_py.clients.payload import folder_of, read, unanswered
+from truecall_py.clients.payload import make_unanswered, read, resolve_folder
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
 
@@ -33,7 +33,7 @@ STATIC = {"PostToolUse": "context", "PreToolUse": "guard", "Stop": "stop", "Suba
 
 def kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
     if tool == "apply_patch":
-        return apply_patch.kinds(changed)
+        return apply_patch.classify_patch(changed)
     if tool.startswith("mcp__"):
         return frozenset(("mcp",))
     if tool.startswith("collaboration") or tool in ("spawn_agent", "wait_agent", "send_input"):
@@ -59,12 +59,12 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         raise PayloadError(f"the {event} payload names no tool_name")
     if not isinstance(args, dict):
         raise PayloadError(f"tool_input of {tool[:60]} is not an object")
-    cwd = folder_of(payload.get("cwd"))
+    cwd = resolve_folder(payload.get("cwd"))
     answer = payload.get("tool_response", payload.get("tool_output", ABSENT))
     result, text, is_error = read(answer)
     changed: tuple[File, ...] = ()
     if tool == "apply_patch" and isinstance(args.get("command"), str):
-        changed = apply_patch.files(args["command"], cwd)
+        changed = apply_patch.list_files(args["command"], cwd)
     what = kinds(tool, changed)
     transcript = payload.get("transcript_path")
     shell = "shell" in what
@@ -97,7 +97,7 @@ def announced(payload: dict[str, Any]) -> ToolCall | None:
     if payload.get("hook_event_name") != BEFORE:
         return None
     call = parse({**payload, "hook_event_name": HANDLED[0]})
-    return None if call is None else unanswered(call, BEFORE)
+    return None if call is None else make_unanswered(call, BEFORE)
 
 
 hold = content.hold
@@ -128,7 +128,7 @@ def inner(call: ToolCall) -> ToolCall:
     if not head.lstrip().startswith(("apply_patch <<", "applypatch <<")):
         return call
     text = f"{command[begin:end]}*** End Patch"
-    changed = apply_patch.files(text, folder)
+    changed = apply_patch.list_files(text, folder)
     fields = {"tool": "apply_patch", "kinds": kinds("apply_patch", changed), "files": changed, "start_cwd": folder}
     return ToolCall(**{**call.__dict__, **fields, "args": neutral({"command": text}, changed)})
 
@@ -138,7 +138,7 @@ def waits(payload: dict[str, Any]) -> ToolCall | None:
     if payload.get("hook_event_name") != "PermissionRequest" or not isinstance(payload.get("tool_name"), str):
         return None
     call = parse({**payload, "hook_event_name": HANDLED[0]})
-    return None if call is None else unanswered(call, "PermissionRequest")
+    return None if call is None else make_unanswered(call, "PermissionRequest")
 
 
 def neutral(args: dict[str, Any], changed: tuple[File, ...]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import os
 from truecall_py.clients.codex.doctor import list_folders_above
 from truecall_py.clients.codex.registration import REGISTRATION
 from truecall_py.clients.settings_files import PROJECT, USER, place, read_plain
-from truecall_py.clients.switches import switched_off
+from truecall_py.clients.switches import make_finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,4 +36,4 @@ def find_switches(mine: list[Handler], project: str, given: Mapping[str, str]) -
     # The new name wins over the old one.
     name = next((feature for feature in ("hooks", "codex_hooks") if feature in said), "")
     if name and said[name][0] is False:
-        yield switched_off(REGISTRATION.name, f"features.{name} is false in config.toml", "Codex", said[name][1])
+        yield make_finding(REGISTRATION.name, f"features.{name} is false in config.toml", "Codex", said[name][1])

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from truecall_py.clients.call_outcomes import RUNNING, Fate
 from truecall_py.clients.codex import hook as harness
 from truecall_py.clients.codex.call_outcomes import read_item, read_output
-from truecall_py.clients.transcripts import MANY, NO_ANSWER, REPLACED, Lines, Made, Said, words
+from truecall_py.clients.transcripts import MANY, NO_ANSWER, REPLACED, Lines, Made, Said, join_words
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.core.record import record
@@ -89,7 +89,7 @@ class Reader:
         elif kind in ANSWERS:
             yield from self.answered(name, inside.get("output"))
         elif kind == "message" and inside.get("role") == "assistant":
-            self.message, self.at = words(inside.get("content")), self.lines.number
+            self.message, self.at = join_words(inside.get("content")), self.lines.number
 
     def event(self, inside: dict[str, Any]) -> Iterator[Made | Said]:
         kind = inside.get("type")
@@ -137,7 +137,9 @@ class Reader:
         space = str(inside.get("namespace") or "")
         if tool.removeprefix("local_") in SHELLS or tool == "local_shell_call":
             folder = args.get("workdir") or args.get("working_directory")
-            self.asked[name] = Asked(self.lines.number, "Bash", {"command": command(args)}, below(folder, self.cwd))
+            self.asked[name] = Asked(
+                self.lines.number, "Bash", {"command": find_command(args)}, resolve_below(folder, self.cwd)
+            )
         else:
             if tool == "apply_patch" and "command" not in args:
                 args = {"command": args.get("input", args.get("patch"))}
@@ -153,7 +155,7 @@ class Reader:
         if name in self.asked:
             self.ended[name] = inside
             return
-        found = recorded(inside)
+        found = parse_record(inside)
         if found is None or not (self.scripts or name.startswith(NESTED)):
             return
         self.scripts = dict.fromkeys(self.scripts, True)
@@ -170,20 +172,20 @@ class Reader:
         request, ended = self.asked.pop(name, None), self.ended.pop(name, None)
         if request is None:
             return  # of a tool of which no hook is told
-        said = whole_text(output)
+        said = join_text(output)
         fate = read_output(said)
         answer: Any = output
         if ended is not None:
             fate = next((fate for _, fate, _ in read_item(ended)), fate)
         if said.startswith(self.heads):
-            found = recorded(ended or {})
+            found = parse_record(ended or {})
             if found is None or found[3] is None:
                 yield from self.made(name, request, said, fate, REPLACED)
                 return
             answer = found[3]
         elif request.tool.startswith("mcp__"):
-            found = recorded(ended or {})
-            answer = found[3] if found and found[3] is not None else blocks(output)
+            found = parse_record(ended or {})
+            answer = found[3] if found and found[3] is not None else parse_blocks(output)
         elif request.tool == "Bash":
             answer = said.partition("\nOutput:\n")[2] if "\nOutput:\n" in said else said
         elif request.tool == "apply_patch":
@@ -244,7 +246,7 @@ class Reader:
             yield from self.unanswered(name)
 
 
-def command(args: dict[str, Any]) -> Any:
+def find_command(args: dict[str, Any]) -> Any:
     """The command line of a shell tool's arguments, in any of their forms."""
     given = args.get("cmd", args.get("command"))
     if not isinstance(given, list):
@@ -256,54 +258,54 @@ def command(args: dict[str, Any]) -> Any:
     return shlex.join(map(str, given))
 
 
-def below(folder: object, base: object) -> object:
+def resolve_below(folder: object, base: object) -> object:
     """A folder that the model names, against the session's."""
     if not isinstance(folder, str) or not folder:
         return base
     return folder if folder.startswith("/") else f"{base}/{folder}" if isinstance(base, str) else None
 
 
-def whole_text(output: Any) -> str:
+def join_text(output: Any) -> str:
     """The text that the model read as an output."""
     if isinstance(output, dict):
         output = output.get("content", output.get("body"))
-    return words(output)
+    return join_words(output)
 
 
-def blocks(output: Any) -> Any:
+def parse_blocks(output: Any) -> Any:
     """An MCP answer by the output alone: the blocks below the header of 0.144.6, or those behind the first."""
     if isinstance(output, list):
         return [{**block, "type": "text"} for block in output[1:] if isinstance(block, dict)]
-    head, mark, rest = whole_text(output).partition("Output:\n")
+    head, mark, rest = join_text(output).partition("Output:\n")
     try:
-        return loads(rest) if mark and head.startswith("Wall time") else whole_text(output)
+        return loads(rest) if mark and head.startswith("Wall time") else join_text(output)
     except JsonError:
         return rest
 
 
-def recorded(inside: dict[str, Any]) -> tuple[str, dict[str, Any], str | None, Any] | None:
+def parse_record(inside: dict[str, Any]) -> tuple[str, dict[str, Any], str | None, Any] | None:
     """(tool, arguments, folder, answer) of a call by the record of its end; None where that is of no call."""
     item = inside.get("item")
     if inside.get("type") == "mcp_tool_call_end":
         asks, result = inside.get("invocation"), inside.get("result")
         answer = (result.get("Ok") or result.get("Err")) if isinstance(result, dict) else None
-        return None if not isinstance(asks, dict) else (*mcp(asks), None, answer)
+        return None if not isinstance(asks, dict) else (*parse_mcp(asks), None, answer)
     if inside.get("type") == "patch_apply_end":
-        return "apply_patch", {"command": patch(inside.get("changes"))}, None, words(inside.get("stdout"))
+        return "apply_patch", {"command": patch(inside.get("changes"))}, None, join_words(inside.get("stdout"))
     if not isinstance(item, dict):
         return None
     if item.get("type") == "CommandExecution":
         where = item.get("cwd")
         folder = unquote(where.removeprefix("file://")) if isinstance(where, str) else None
-        return "Bash", {"command": command(item)}, folder, item.get("aggregated_output")
+        return "Bash", {"command": find_command(item)}, folder, item.get("aggregated_output")
     if item.get("type") == "McpToolCall":
-        return (*mcp(item), None, item.get("result") or item.get("error"))
+        return (*parse_mcp(item), None, item.get("result") or item.get("error"))
     if item.get("type") == "FileChange":
         return "apply_patch", {"command": patch(item.get("changes"))}, None, item.get("stdout")
     return None
 
 
-def mcp(asks: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def parse_mcp(asks: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     args = asks.get("arguments")
     return f"mcp__{asks.get('server')}__{asks.get('tool')}", args if isinstance(args, dict) else {}
 

@@ -11,7 +11,7 @@ import os
 import re
 
 from truecall_py.clients.jsonc import Document, SettingsError
-from truecall_py.clients.registration import patience, words
+from truecall_py.clients.registration import find_timeout, split_words
 from truecall_py.clients.settings_files import parse_toml
 from truecall_py.core.hashing import sha256
 
@@ -34,7 +34,7 @@ def label(event: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r"_\1", event).lower()
 
 
-def trusted_hash(event: str, group: dict[str, Any], handler: dict[str, Any]) -> str:
+def compute_hash(event: str, group: dict[str, Any], handler: dict[str, Any]) -> str:
     """What Codex computes for a command hook; it runs one only where this is stored."""
     hashed: dict[str, Any] = {name: handler[name] for name in ("type", "command", "statusMessage") if name in handler}
     timeout = handler.get("timeout")
@@ -55,7 +55,7 @@ def name_hooks_file(path: str) -> str:
     return os.path.join(os.path.realpath(folder) if moved else folder, name)
 
 
-def handlers(doc: Document | None, path: str) -> Handlers:
+def list_handlers(doc: Document | None, path: str) -> Handlers:
     """(key in hooks.state, hash where it is ours, whether it is ours) of every handler of a hooks.json."""
     hooks = doc.root.plain().get("hooks", {}) if doc is not None else {}
     lines_found = []
@@ -66,13 +66,13 @@ def handlers(doc: Document | None, path: str) -> Handlers:
             for place, handler in enumerate(inside if isinstance(inside, list) else ()):
                 if not isinstance(handler, dict):
                     continue
-                mine = bool(words(handler.get("command")))
+                mine = bool(split_words(handler.get("command")))
                 key = f"{path}:{label(event)}:{number}:{place}"
-                lines_found.append((key, trusted_hash(event, group, handler) if mine else "", mine))
+                lines_found.append((key, compute_hash(event, group, handler) if mine else "", mine))
     return lines_found
 
 
-def states(plain: dict[str, Any]) -> dict[str, Any]:
+def read_states(plain: dict[str, Any]) -> dict[str, Any]:
     """hooks.state of a config.toml. Raises SettingsError where it is no table of tables."""
     hooks = plain.get("hooks", {})
     state = hooks.get("state", {}) if isinstance(hooks, dict) else None
@@ -81,7 +81,7 @@ def states(plain: dict[str, Any]) -> dict[str, Any]:
     return state
 
 
-def second(plain: dict[str, Any]) -> list[str]:
+def list_second_events(plain: dict[str, Any]) -> list[str]:
     """The events that a config.toml registers hooks for itself."""
     hooks = plain.get("hooks", {})
     return sorted(key for key in hooks if key != "state") if isinstance(hooks, dict) else ["hooks"]
@@ -89,7 +89,7 @@ def second(plain: dict[str, Any]) -> list[str]:
 
 def refuse_second(text: str) -> None:
     """Raises SettingsError for the text of a config.toml that registers hooks itself."""
-    if events := second(parse_toml(text)):
+    if events := list_second_events(parse_toml(text)):
         what = f"it registers hooks itself ({', '.join(events)}), and Codex would run both with a warning"
         raise SettingsError(what, -1, "move these hooks into hooks.json, and run this again; or add there")
 
@@ -101,13 +101,13 @@ def grant(
     or ""): our handlers are trusted, and a foreign one that moved keeps the trust that it had. `known` are
     keys that are ours whatever the file says. Raises SettingsError where that cannot be written without
     touching anything else."""
-    then, now = handlers(before, path), handlers(after, path)
+    then, now = list_handlers(before, path), list_handlers(after, path)
     hashes = {key: value for key, value, mine in now if mine}
     ours = {value for _, value, mine in [*then, *now] if mine}
     foreign = zip((key for key, _, mine in then if not mine), (key for key, _, mine in now if not mine), strict=False)
     moved = {old: new for old, new in foreign if old != new}
     plain = parse_toml(toml)
-    state = states(plain)
+    state = read_states(plain)
     gone = {key for key, _, mine in then if mine} | known
     gone |= {key for key, value in state.items() if key.startswith(f"{path}:") and value.get("trusted_hash") in ours}
     expected = {moved.get(key, key): value for key, value in state.items() if key in moved or key not in gone}
@@ -115,14 +115,14 @@ def grant(
     for key, value in hashes.items():
         expected[key] = {**(state[key] if key not in missing else {}), "trusted_hash": value}
 
-    text = edited(toml, moved, hashes, gone)
+    text = edit_states(toml, moved, hashes, gone)
     newline, piece = "\r\n" if "\r\n" in toml else "\n", ""
     for key in missing:
         gap = newline * (not text.endswith("\n")) + newline if text.strip("\ufeff") else ""
-        table = gap + newline.join((head(key), f'trusted_hash = "{hashes[key]}"', ""))
+        table = gap + newline.join((render_head(key), f'trusted_hash = "{hashes[key]}"', ""))
         piece, text = piece + table, text + table
-    if not only_state(plain, text, expected):
-        want = "\n".join(f'    {head(key)}\n    trusted_hash = "{value}"' for key, value in hashes.items())
+    if not differs_in_states(plain, text, expected):
+        want = "\n".join(f'    {render_head(key)}\n    trusted_hash = "{value}"' for key, value in hashes.items())
         do = f"make it hold this, and run this again:\n{want}" if want else f"take the entries of {path} out of it"
         raise SettingsError("hooks.state is not written as tables of its own, so it is left alone", 0, do)
     return text, piece
@@ -131,7 +131,7 @@ def grant(
 def revoke(toml: str, path: str, before: Document | None, after: Document | None, pieces: tuple[str, ...]) -> str:
     """config.toml without our trust in the hooks.json at `path`. `pieces` are what `grant` appended; where they stand
     as they were written, nothing else changes by a byte. Raises SettingsError."""
-    rows = (header(row) for piece in pieces for row in piece.splitlines(keepends=True))
+    rows = (parse_header(row) for piece in pieces for row in piece.splitlines(keepends=True))
     left, _ = grant(toml, path, before, after, frozenset(key for key in rows if key is not None))
     exact = toml
     for piece in pieces:
@@ -139,14 +139,14 @@ def revoke(toml: str, path: str, before: Document | None, after: Document | None
     return exact if exact != left and parse_toml(exact) == parse_toml(left) else left
 
 
-def head(key: str) -> str:
+def render_head(key: str) -> str:
     return f"[hooks.state.{json.dumps(key, ensure_ascii=False)}]"
 
 
-def edited(toml: str, moved: dict[str, str], hashes: dict[str, str], gone: set[str]) -> str:
+def edit_states(toml: str, moved: dict[str, str], hashes: dict[str, str], gone: set[str]) -> str:
     """The text with the tables of hooks.state renamed, given another hash, or taken out."""
     lines = toml.splitlines(keepends=True)
-    headers = [(number, header(line)) for number, line in enumerate(lines)]
+    headers = [(number, parse_header(line)) for number, line in enumerate(lines)]
     for number, key in reversed(headers):
         if key is None:
             continue
@@ -155,8 +155,8 @@ def edited(toml: str, moved: dict[str, str], hashes: dict[str, str], gone: set[s
             end += 1
         if key in moved:
             line = lines[number]
-            closed = next(at for at in range(len(line)) if line[at] == "]" and header(line[: at + 1]) == key)
-            lines[number] = head(moved[key]) + line[closed + 1 :]
+            closed = next(at for at in range(len(line)) if line[at] == "]" and parse_header(line[: at + 1]) == key)
+            lines[number] = render_head(moved[key]) + line[closed + 1 :]
         elif key in hashes:
             for place in range(number + 1, end):
                 if found := HASH.match(lines[place]):
@@ -167,11 +167,11 @@ def edited(toml: str, moved: dict[str, str], hashes: dict[str, str], gone: set[s
     return "".join(lines)
 
 
-def only_state(plain: dict[str, Any], text: str, expected: dict[str, Any]) -> bool:
+def differs_in_states(plain: dict[str, Any], text: str, expected: dict[str, Any]) -> bool:
     """Whether a text differs from what `plain` was read from in hooks.state alone, which is as expected."""
     try:
         result = parse_toml(text)
-        if states(result) != expected:
+        if read_states(result) != expected:
             return False
     except SettingsError:
         return False
@@ -182,7 +182,7 @@ def only_state(plain: dict[str, Any], text: str, expected: dict[str, Any]) -> bo
     return bare[0] == bare[1]
 
 
-def header(line: str) -> str | None:
+def parse_header(line: str) -> str | None:
     """The key of a table below hooks.state whose header a line is."""
     if not line.lstrip(" \t").startswith("[") or "hooks" not in line or "state" not in line:
         return None
@@ -196,12 +196,12 @@ def header(line: str) -> str | None:
 
 def refresh(pieces: tuple[str, ...], text: str) -> tuple[str, ...]:
     """The pieces appended once, with the hashes that stand in their tables now."""
-    state = states(parse_toml(text))
+    state = read_states(parse_toml(text))
     found = []
     for piece in pieces:
         rows = piece.splitlines(keepends=True)
         for number, row in enumerate(rows):
-            key, after = header(row), number + 1
+            key, after = parse_header(row), number + 1
             if key in state and after < len(rows) and (old := HASH.match(rows[after])):
                 rows[after] = f'{old[1]}"{state[key].get("trusted_hash")}"' + rows[after][old.end() :]
         found.append("".join(rows))
@@ -214,7 +214,7 @@ def paste(about: Registration, command_of: Callable[[str], str]) -> str:
     for event in about.events:
         command = json.dumps(command_of(event), ensure_ascii=False)
         rows += [f"[[hooks.{event}]]", f"[[hooks.{event}.hooks]]", 'type = "command"', f"command = {command}"]
-        rows += [f"{about.timeout[0]} = {patience(about, event)}", ""]
+        rows += [f"{about.timeout[0]} = {find_timeout(about, event)}", ""]
     return "\n".join(rows)
 
 
@@ -225,11 +225,11 @@ def remarks(text: str, path: str, project: bool, folder: str) -> list[str]:
     for name in ("hooks", "codex_hooks"):
         if isinstance(features, dict) and features.get(name) is False:
             found.append(f"features.{name} is false in config.toml, so Codex runs no hook until that is changed")
-    for key, value in states(plain).items():
+    for key, value in read_states(plain).items():
         if key.startswith(f"{path}:") and value.get("enabled") is False:
             found.append(f"hooks.state of config.toml has enabled = false for {key}: Codex does not run it")
     listed = plain.get("projects", {})
-    levels = [listed.get(parent, {}) for parent in parents(folder)] if isinstance(listed, dict) else []
+    levels = [listed.get(parent, {}) for parent in list_parents(folder)] if isinstance(listed, dict) else []
     if project and not any(isinstance(level, dict) and level.get("trust_level") == "trusted" for level in levels):
         table = f'    [projects.{json.dumps(folder, ensure_ascii=False)}]\n    trust_level = "trusted"'
         found.append("Codex reads a project's hooks.json only where it trusts the project, and this one it does not:"
@@ -238,7 +238,7 @@ def remarks(text: str, path: str, project: bool, folder: str) -> list[str]:
     return found
 
 
-def parents(folder: str) -> list[str]:
+def list_parents(folder: str) -> list[str]:
     """The folder, and those above it up to the root of its repository: Codex asks for these."""
     found = [folder]
     while not os.path.lexists(os.path.join(found[-1], ".git")):

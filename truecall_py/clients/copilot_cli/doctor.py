@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator
 
 from truecall_py.clients.copilot_cli.registration import REGISTRATION
-from truecall_py.clients.handlers import WARNING, Finding, Handler, Inventory, removing
-from truecall_py.clients.settings_files import PROJECT, listing
+from truecall_py.clients.handlers import WARNING, Finding, Handler, Inventory, render_uninstall
+from truecall_py.clients.settings_files import PROJECT, list_names
 
 
 def list_further_files(path: str, scope: str, here: bool) -> list[str]:
     """The other files with hooks beside the registration's file at `path`: every *.json of that folder."""
     folder = os.path.dirname(path)
-    return [os.path.join(folder, name) for name in listing(folder) if name.endswith(".json")]
+    return [os.path.join(folder, name) for name in list_names(folder) if name.endswith(".json")]
 
 
 def find_faults(mine: list[Handler], found: Inventory, project: str) -> Iterator[Finding]:
@@ -24,4 +24,4 @@ def find_faults(mine: list[Handler], found: Inventory, project: str) -> Iterator
     if shared:
         file = os.path.basename(shared[0].path)
         what = f"Copilot CLI also runs the hooks of .claude/{file}, so each call is judged twice"
-        yield Finding(WARNING, REGISTRATION.name, what, shared[0].where, removing(shared[0]))
+        yield Finding(WARNING, REGISTRATION.name, what, shared[0].where, render_uninstall(shared[0]))

@@ -4,7 +4,17 @@
 from __future__ import annotations
 
 from truecall_py.clients import apply_patch
-from truecall_py.clients.payload import absolute, asked, blocks, claim, decoded, folder_of, moment, neutral, whole
+from truecall_py.clients.payload import (
+    add_neutral_names,
+    decode_json,
+    find_claim,
+    find_moment,
+    parse_number,
+    parse_request,
+    read_blocks,
+    resolve_folder,
+    resolve_path,
+)
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, UNKNOWN, File, Reply, ToolCall
 
@@ -66,7 +76,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     elif event not in HANDLED:
         raise PayloadError(f"the event {str(event)[:60]!r} is not one that Copilot CLI is known to send")
     given = payload.get("toolName", payload.get("tool_name"))
-    tool, args = asked(event, given, arguments(given, payload.get("toolArgs", payload.get("tool_input", {}))))
+    tool, args = parse_request(event, given, arguments(given, payload.get("toolArgs", payload.get("tool_input", {}))))
     failed = event in FAILED
     answer = payload.get("error") if failed else payload.get("toolResult", payload.get("tool_result"))
     if answer is None:
@@ -74,9 +84,9 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     about: dict[str, Any] = answer if isinstance(answer, dict) else {"resultType": "success"}
     text = about.get("textResultForLlm", about.get("text_result_for_llm")) if about is answer else answer
     text = text if isinstance(text, str) else None
-    cwd = folder_of(payload.get("cwd"))
+    cwd = resolve_folder(payload.get("cwd"))
     changed = files(tool, args, cwd)
-    kinds = apply_patch.kinds(changed) if tool == "apply_patch" else frozenset((kind(tool, args),))
+    kinds = apply_patch.classify_patch(changed) if tool == "apply_patch" else frozenset((kind(tool, args),))
     shell = "shell" in kinds
     code, background = ended(text or "") if shell else (None, False)
     failed = failed or about.get("resultType", about.get("result_type")) != "success"
@@ -86,17 +96,17 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=event,
         tool=tool,
         kinds=kinds,
-        args=neutral(args, content="file_text") if "write" in kinds else args,
+        args=add_neutral_names(args, content="file_text") if "write" in kinds else args,
         files=changed,
         result=ABSENT if failed else answer if builtin else result(text or ""),
         text=text,
-        reported=UNKNOWN if background else claim(shell, failed, code),
+        reported=UNKNOWN if background else find_claim(shell, failed, code),
         exit_code=code,
         cwd=cwd,
         # A shell that is used again stays where it was created, and no payload says where that is.
         start_cwd=None if shell and args.get("shellId") else cwd,
         session=str(payload.get("sessionId", payload.get("session_id", ""))),
-        call_id=moment(payload.get("timestamp")),
+        call_id=find_moment(payload.get("timestamp")),
         background=background,
         response=answer,
     )
@@ -106,7 +116,7 @@ def arguments(tool: object, given: object) -> object:
     """The arguments, which come as an object or as its JSON; a patch may come as it is."""
     if not isinstance(given, str):
         return given
-    args = decoded(given)
+    args = decode_json(given)
     return {"input": given} if args is ABSENT and tool == "apply_patch" else {} if given == "" else args
 
 
@@ -119,21 +129,21 @@ def kind(tool: str, args: dict[str, Any]) -> str:
 def files(tool: str, args: dict[str, Any], cwd: str | None) -> tuple[File, ...]:
     if tool == "apply_patch":
         text = next((args[name] for name in ("input", "patch") if isinstance(args.get(name), str)), "")
-        return apply_patch.files(text, cwd)
+        return apply_patch.list_files(text, cwd)
     what, path = kind(tool, args), args.get("path")
     if what not in ("write", "edit") or not isinstance(path, str) or not path:
         return ()
     content = args.get("file_text") if what == "write" else None
     action = "add" if what == "write" else "update"
-    return (File(absolute(path, cwd), action, content if isinstance(content, str) else None),)
+    return (File(resolve_path(path, cwd), action, content if isinstance(content, str) else None),)
 
 
 def result(text: str) -> Any:
     """The structured result. The client joins the blocks of an MCP answer with an empty line."""
-    decoded_text = decoded(text)
+    decoded_text = decode_json(text)
     if decoded_text is not ABSENT or "\n\n" not in text:
         return decoded_text
-    return blocks([{"type": "text", "text": piece} for piece in text.split("\n\n")])[0]
+    return read_blocks([{"type": "text", "text": piece} for piece in text.split("\n\n")])[0]
 
 
 def ended(text: str) -> tuple[int | None, bool]:
@@ -143,7 +153,7 @@ def ended(text: str) -> tuple[int | None, bool]:
         lines.pop()
     last = lines[-1].rstrip() if lines else ""
     if last.startswith(STARTS) and last.endswith(">") and ENDED in last:
-        return whole(last[:-1].rpartition(ENDED)[2]), False
+        return parse_number(last[:-1].rpartition(ENDED)[2]), False
     return None, last.startswith(RUNNING)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.clients.gemini_cli.registration import REGISTRATION
-from truecall_py.clients.settings_files import USER, last_word, place, read_plain
+from truecall_py.clients.settings_files import USER, find_last_switch, place, read_plain
 
 
 def trusts_folder(project: str) -> tuple[bool, str]:
@@ -15,7 +15,7 @@ def trusts_folder(project: str) -> tuple[bool, str]:
     path = os.path.join(os.path.dirname(user), "trustedFolders.json")
     if os.environ.get("GEMINI_CLI_TRUST_WORKSPACE") == "true":
         return True, path
-    if last_word([user], REGISTRATION, "security.folderTrust.enabled")[0] is False:
+    if find_last_switch([user], REGISTRATION, "security.folderTrust.enabled")[0] is False:
         return True, path
     known = read_plain(path)
     while known.get(project) != "TRUST_FOLDER":

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from truecall_py.clients import llm_parts
-from truecall_py.clients.payload import absolute, asked, claim, folder_of, moment, neutral, whole
+from truecall_py.clients.payload import (
+    add_neutral_names,
+    find_claim,
+    find_moment,
+    parse_number,
+    parse_request,
+    resolve_folder,
+    resolve_path,
+)
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, UNKNOWN, Reply, ToolCall
 
@@ -54,7 +62,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         return None
     if event not in HANDLED:
         raise PayloadError(f"the event {str(event)[:60]!r} is not one that Gemini CLI is known to send")
-    tool, args = asked(event, payload.get("tool_name"), payload.get("tool_input", {}))
+    tool, args = parse_request(event, payload.get("tool_name"), payload.get("tool_input", {}))
     # The client says itself which server an MCP tool is of; its prefix alone is as sure.
     mcp = isinstance(payload.get("mcp_context"), dict) or tool.startswith("mcp_")
     what = "mcp" if mcp else KINDS.get(tool, "other")
@@ -65,23 +73,23 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     failed = about.get("error") is not None
     background = shell and (text or "").startswith(MOVED)
     code, broken = ended(text or "", about.get("returnDisplay")) if shell and not background else (None, False)
-    cwd = folder_of(payload.get("cwd"))
+    cwd = resolve_folder(payload.get("cwd"))
     start = args.get("dir_path")
     return ToolCall(
         harness=NAME,
         event=event,
         tool=tool,
         kinds=frozenset((what,)),
-        args=neutral(args, path="file_path"),
-        files=llm_parts.files(what, args, answer, cwd),
+        args=add_neutral_names(args, path="file_path"),
+        files=llm_parts.list_files(what, args, answer, cwd),
         result=answer if tool in KINDS and about and not mcp else result,
         text=text,
-        reported=UNKNOWN if background else claim(shell, failed or broken, code),
+        reported=UNKNOWN if background else find_claim(shell, failed or broken, code),
         exit_code=code,
         cwd=cwd,
-        start_cwd=absolute(start, cwd) if shell and isinstance(start, str) and start else cwd,
+        start_cwd=resolve_path(start, cwd) if shell and isinstance(start, str) and start else cwd,
         session=str(payload.get("session_id", "")),
-        call_id=moment(payload.get("timestamp")),
+        call_id=find_moment(payload.get("timestamp")),
         background=background,
         response=answer,
     )
@@ -101,7 +109,7 @@ def ended(text: str, display: Any) -> tuple[int | None, bool]:
         return None, False
     if "Signal: " in found:
         return None, True
-    return (whole(found["Exit Code: "]) if "Exit Code: " in found else 0), False
+    return (parse_number(found["Exit Code: "]) if "Exit Code: " in found else 0), False
 
 
 def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:

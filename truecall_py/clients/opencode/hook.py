@@ -4,7 +4,14 @@
 from __future__ import annotations
 
 from truecall_py.clients import apply_patch
-from truecall_py.clients.payload import absolute, asked, decoded, folder_of, neutral, read
+from truecall_py.clients.payload import (
+    add_neutral_names,
+    decode_json,
+    parse_request,
+    read,
+    resolve_folder,
+    resolve_path,
+)
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
@@ -39,21 +46,21 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     asks, answer = payload.get("input"), payload.get("output")
     if not isinstance(asks, dict):
         raise PayloadError("the payload holds no input of tool.execute.after")
-    tool, args = asked(HANDLED[0], asks.get("tool"), asks.get("args", {}))
+    tool, args = parse_request(HANDLED[0], asks.get("tool"), asks.get("args", {}))
     about: dict[str, Any] = answer if isinstance(answer, dict) else {}
     meta: dict[str, Any] = about["metadata"] if isinstance(about.get("metadata"), dict) else {}
-    cwd = folder_of(payload.get("cwd"))
+    cwd = resolve_folder(payload.get("cwd"))
     # The client's own tools answer with a text; an MCP server's with its list of blocks, whatever the tool's name.
     mcp = "output" not in about and isinstance(about.get("content"), list)
     if mcp or not isinstance(about.get("output"), str):
         result, text, is_error = read(answer)
     else:
         text, is_error = about["output"], None
-        result = answer if tool in KINDS else decoded(text)
+        result = answer if tool in KINDS else decode_json(text)
     changed = files(tool, args, meta, cwd)
     kinds = frozenset(("mcp" if mcp else KINDS.get(tool, "other"),))
     if tool == "apply_patch" and not mcp:
-        kinds = apply_patch.kinds(changed)
+        kinds = apply_patch.classify_patch(changed)
     shell = "shell" in kinds
     code = meta.get("exit") if shell else None
     code = code if isinstance(code, int) and not isinstance(code, bool) else None
@@ -63,7 +70,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=HANDLED[0],
         tool=tool,
         kinds=kinds,
-        args=neutral(args, path="filePath"),
+        args=add_neutral_names(args, path="filePath"),
         files=() if mcp else changed,
         result=result,
         is_error=is_error,
@@ -72,7 +79,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         reported=SUCCESS if about and (not shell or code == 0) else UNKNOWN,
         exit_code=code,
         cwd=cwd,
-        start_cwd=absolute(start, cwd) if shell and isinstance(start, str) and start else cwd,
+        start_cwd=resolve_path(start, cwd) if shell and isinstance(start, str) and start else cwd,
         session=str(asks.get("sessionID", "")),
         call_id=str(asks.get("callID", "")),
         response=ABSENT if answer is None else answer,
@@ -81,12 +88,12 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
 
 def files(tool: str, args: dict[str, Any], meta: dict[str, Any], cwd: str | None) -> tuple[File, ...]:
     if tool == "apply_patch":
-        return apply_patch.files(str(args.get("patchText", "")), cwd)
+        return apply_patch.list_files(str(args.get("patchText", "")), cwd)
     given = args.get("filePath")
     if KINDS.get(tool) not in ("write", "edit") or not isinstance(given, str) or not given:
         return ()
     content = args.get("content") if tool == "write" else None
-    path = folder_of(meta.get("filepath")) or absolute(given, cwd)
+    path = resolve_folder(meta.get("filepath")) or resolve_path(given, cwd)
     action = "add" if meta.get("exists") is False else "update"
     return (File(path, action, content if isinstance(content, str) else None),)
 

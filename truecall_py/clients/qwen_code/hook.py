@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from truecall_py.clients import llm_parts
-from truecall_py.clients.payload import absolute, asked, claim, folder_of, neutral, whole
+from truecall_py.clients.payload import (
+    add_neutral_names,
+    find_claim,
+    parse_number,
+    parse_request,
+    resolve_folder,
+    resolve_path,
+)
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.types import ABSENT, UNKNOWN, Reply, ToolCall
 
@@ -52,7 +59,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         return None
     if event not in HANDLED:
         raise PayloadError(f"the event {str(event)[:60]!r} is not one that Qwen Code is known to send")
-    tool, args = asked(event, payload.get("tool_name"), payload.get("tool_input", {}))
+    tool, args = parse_request(event, payload.get("tool_name"), payload.get("tool_input", {}))
     mcp = tool.startswith("mcp__")
     what = "mcp" if mcp else KINDS.get(tool, "other")
     shell = what == "shell"
@@ -61,7 +68,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     result, text = llm_parts.read(answer)
     background = shell and not failed and (text or "").startswith(BACKGROUND)
     code = exit_code(text or "") if shell and not background else None
-    cwd = folder_of(payload.get("cwd"))
+    cwd = resolve_folder(payload.get("cwd"))
     start = args.get("directory")
     duration = payload.get("duration_ms")
     plain = isinstance(answer, dict) and tool in KINDS
@@ -70,14 +77,14 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=event,
         tool=tool,
         kinds=frozenset((what,)),
-        args=neutral(args, path="notebook_path" if "notebook_path" in args else "file_path"),
-        files=llm_parts.files(what, args, answer, cwd),
+        args=add_neutral_names(args, path="notebook_path" if "notebook_path" in args else "file_path"),
+        files=llm_parts.list_files(what, args, answer, cwd),
         result=ABSENT if failed else answer if plain else result,
         text=text,
-        reported=UNKNOWN if background or payload.get("is_interrupt") is True else claim(shell, failed, code),
+        reported=UNKNOWN if background or payload.get("is_interrupt") is True else find_claim(shell, failed, code),
         exit_code=code,
         cwd=cwd,
-        start_cwd=absolute(start, cwd) if shell and isinstance(start, str) and start else cwd,
+        start_cwd=resolve_path(start, cwd) if shell and isinstance(start, str) and start else cwd,
         session=str(payload.get("session_id", "")),
         call_id=str(payload.get("tool_call_id") or payload.get("tool_use_id") or ""),
         agent=str(payload.get("agent_id", "")),
@@ -93,7 +100,7 @@ def exit_code(text: str) -> int | None:
     lines = text.rpartition("\nProcess Group PGID: ")[0].rsplit("\n", 2)
     if len(lines) < 3 or not lines[2].startswith("Signal: ") or not lines[1].startswith("Exit Code: "):
         return None
-    return whole(lines[1].removeprefix("Exit Code: "))
+    return parse_number(lines[1].removeprefix("Exit Code: "))
 
 
 def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:

@@ -38,7 +38,7 @@ class Account:
 
     def session(self, name: str, events: Sequence[Event]) -> None:
         """Adds one session: its calls that began at `since` or later."""
-        calls_since = [call for call in calls.of(events) if call.at >= self.since]
+        calls_since = [call for call in calls.group_calls(events) if call.at >= self.since]
         events = [event for event in events if event.at >= self.since]
         followed = Sequels(calls_since)
         self.figures.session(calls_since, followed)
@@ -66,7 +66,7 @@ class Account:
             self.sessions_left += 1
             self.calls_left += len(every)
         for call in reversed(every):
-            if calls.lied(call) and len(self.lies) < LIES:
-                self.lies.append(false_claims.card(call, followed.of(call), places.get(call.call, "")))
-            elif calls.lied(call):
+            if calls.is_false_success(call) and len(self.lies) < LIES:
+                self.lies.append(false_claims.render_card(call, followed.of(call), places.get(call.call, "")))
+            elif calls.is_false_success(call):
                 self.lies_left += 1

@@ -10,8 +10,8 @@ from truecall_py.core.timestamps import format_local_time
 from truecall_py.core.version import __version__
 from truecall_py.reporting.html import summary
 from truecall_py.reporting.html.account import Account
-from truecall_py.reporting.html.markup import Markup, data, join, style, tag
-from truecall_py.reporting.html.style import sheet
+from truecall_py.reporting.html.markup import Markup, join, render_data, style, tag
+from truecall_py.reporting.html.style import render_sheet
 from truecall_py.reporting.text import count
 
 TITLE = "What agents reported, and what truecall found"
@@ -21,38 +21,41 @@ START = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta nam
 PARTS = (("figures", "Figures"), ("plots", "Plots"), ("lies", "False successes"), ("timeline", "Timeline"))
 
 
-def policy(css: str) -> str:
+def build_policy(css: str) -> str:
     """The Content-Security-Policy: only this style sheet is allowed."""
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def page(account: Account, session: str = "") -> str:
+def render_page(account: Account, session: str = "") -> str:
     """The page as text; `session`: the only session on it, "" for all."""
-    css = sheet()
+    css = render_sheet()
     head = tag(
         "head", tag("meta", charset="utf-8"), tag("meta", name="generator", content=f"{GENERATOR} {__version__}"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy(css)),
+        tag("meta", http_equiv="Content-Security-Policy", content=build_policy(css)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"), tag("meta", name="referrer", content="no-referrer"),
         tag("title", f"truecall: {TITLE}"), style(css),
     )  # fmt: skip
     body = tag(
-        "body", tag("a", "Skip to the figures", href="#figures", class_="skip"), top(account, session),
-        tag("main", summary.figures(account), summary.pictures(account), false_claims(account), sessions(account)),
-        bottom(account),
+        "body", tag("a", "Skip to the figures", href="#figures", class_="skip"), render_top(account, session),
+        tag("main", summary.render_figures(account), summary.render_pictures(account),
+            render_false_claims(account), render_sessions(account)),
+        render_footer(account),
     )  # fmt: skip
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
-def top(account: Account, session: str) -> Markup:
+def render_top(account: Account, session: str) -> Markup:
     about: list[object] = [
-        f"{minute(account.first)} to {minute(account.last)}" if account.last else "No call was recorded yet"
+        f"{format_minute(account.first)} to {format_minute(account.last)}"
+        if account.last
+        else "No call was recorded yet"
     ]
     if account.since:
-        about.append(f", calls since {minute(account.since)}")
+        about.append(f", calls since {format_minute(account.since)}")
     if session:
-        about += [", session ", data(session, 200)]
+        about += [", session ", render_data(session, 200)]
     links = tag("ul", *(tag("li", tag("a", name, href=f"#{place}")) for place, name in PARTS))
     return tag(
         "header", tag("p", "truecall report", class_="brand"), tag("h1", TITLE), tag("p", *about, ".", class_="lead"),
@@ -60,12 +63,12 @@ def top(account: Account, session: str) -> Markup:
     )  # fmt: skip
 
 
-def minute(at: float) -> str:
+def format_minute(at: float) -> str:
     """A time to the minute; the footer names the time zone."""
     return format_local_time(at)[:16]
 
 
-def false_claims(account: Account) -> Markup:
+def render_false_claims(account: Account) -> Markup:
     none = "No call reported a success that a contract refuted."
     lead = "Each call that reported success while its effect was missing, newest session first."
     left = None
@@ -80,7 +83,7 @@ def false_claims(account: Account) -> Markup:
     )  # fmt: skip
 
 
-def sessions(account: Account) -> Markup:
+def render_sessions(account: Account) -> Markup:
     lead = "Sessions, newest first. Open a call to see its states, its verdicts and what followed."
     left = None
     if account.sessions_left:
@@ -95,7 +98,7 @@ def sessions(account: Account) -> Markup:
     )  # fmt: skip
 
 
-def bottom(account: Account) -> Markup:
+def render_footer(account: Account) -> Markup:
     return tag(
         "footer",
         tag("p", f"Made by truecall {__version__} at {format_local_time(account.now)}, "

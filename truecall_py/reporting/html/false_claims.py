@@ -6,25 +6,28 @@ from truecall_py.core.types import FALSE_SUCCESS
 from truecall_py.reporting.calls import Call
 from truecall_py.reporting.follow_ups import Sequel
 from truecall_py.reporting.html import findings
-from truecall_py.reporting.html.findings import fact
-from truecall_py.reporting.html.markup import Markup, data, join, tag
+from truecall_py.reporting.html.findings import render_fact
+from truecall_py.reporting.html.markup import Markup, join, render_data, tag
 
 
-def card(call: Call, sequel: Sequel, place: str) -> Markup:
+def render_card(call: Call, sequel: Sequel, place: str) -> Markup:
     """The card of one call; `place`: its id in the timeline, "" if it is not shown there."""
     head = tag(
-        "header", findings.badge(FALSE_SUCCESS), " ", findings.clock(call.at, whole=True),
-        tag("h3", data(call.tool, 200), " reported success"),
+        "header", findings.render_badge(FALSE_SUCCESS), " ", findings.render_clock(call.at, whole=True),
+        tag("h3", render_data(call.tool, 200), " reported success"),
     )  # fmt: skip
     rows: list[Markup] = []
     for verdict in call.verdicts:
         if verdict.get("outcome") == FALSE_SUCCESS:
-            rows += findings.evidence(verdict)
-            rows += fact("contract", join(data(verdict.get("contract", ""), 200), *source(verdict.get("source"))))
-    rows += fact("order", findings.correction(call) or "nothing")
-    rows += fact("then", findings.followed(call, sequel))
-    rows += fact("in the end", findings.ending(call, sequel))
-    given = findings.arguments(call)
+            rows += findings.render_evidence(verdict)
+            rows += render_fact(
+                "contract",
+                join(render_data(verdict.get("contract", ""), 200), *identify_source(verdict.get("source"))),
+            )
+    rows += render_fact("order", findings.describe_correction(call) or "nothing")
+    rows += render_fact("then", findings.render_next_steps(call, sequel))
+    rows += render_fact("in the end", findings.render_ending(call, sequel))
+    given = findings.render_arguments(call)
     with_ = (
         tag("details", tag("summary", "Arguments", class_="muted"), tag("dl", *given, class_="facts"))
         if given
@@ -34,5 +37,5 @@ def card(call: Call, sequel: Sequel, place: str) -> Markup:
     return tag("article", head, tag("dl", *rows, class_="facts"), with_, link, class_="lie-card lie")
 
 
-def source(where: object) -> tuple[object, ...]:
-    return (" in ", data(where, 200)) if where else ()
+def identify_source(where: object) -> tuple[object, ...]:
+    return (" in ", render_data(where, 200)) if where else ()

@@ -12,9 +12,9 @@ from truecall_py.ledger.store import REFUSED
 from truecall_py.policy import orders
 from truecall_py.reporting import calls
 from truecall_py.reporting.calls import Call
-from truecall_py.reporting.follow_ups import Sequel, over
-from truecall_py.reporting.html.markup import Markup, data, join, tag, text
-from truecall_py.reporting.html.plots import tone
+from truecall_py.reporting.follow_ups import Sequel, find_end
+from truecall_py.reporting.html.markup import Markup, escape_text, join, render_data, tag
+from truecall_py.reporting.html.plots import find_tone
 
 WORDS = {
     "lie": "false success", REFUTED: "refuted", UNVERIFIED: "unverified", calls.PENDING: "pending",
@@ -50,114 +50,116 @@ ARGUMENTS = 12  # of one call that are shown
 VERDICTS = 12
 
 
-def stands(call: Call) -> str:
+def find_state(call: Call) -> str:
     """The state of a call, as a key of WORDS."""
-    if calls.lied(call):
+    if calls.is_false_success(call):
         return FALSE_SUCCESS
     return call.state if call.state in WORDS else "none"
 
 
-def badge(name: str, word: str = "") -> Markup:
-    return tag("span", word or WORDS.get(name, name), class_=f"badge {tone(name) if name in WORDS else 'none'}")
+def render_badge(name: str, word: str = "") -> Markup:
+    return tag("span", word or WORDS.get(name, name), class_=f"badge {find_tone(name) if name in WORDS else 'none'}")
 
 
 def mark(call: Call) -> Markup:
     """The badge of a call."""
-    twice = any(row.get("outcome") == DUPLICATE for row in call.verdicts) and stands(call) == REFUTED
-    return badge(stands(call), DONE_TWICE if twice else "")
+    twice = any(row.get("outcome") == DUPLICATE for row in call.verdicts) and find_state(call) == REFUTED
+    return render_badge(find_state(call), DONE_TWICE if twice else "")
 
 
-def clock(at: float, whole: bool = False) -> Markup:
+def render_clock(at: float, whole: bool = False) -> Markup:
     """A time of day; with its date if `whole`."""
     said = format_local_time(at).split()
     return tag("time", " ".join(said[:2]) if whole or len(said) < 2 else said[1])
 
 
-def brief(call: Call) -> str:
+def render_brief(call: Call) -> str:
     """The first arguments in one line."""
     return " ".join(f"{name}={value}" for name, value in list(call.args.items())[:4])
 
 
-def arguments(call: Call) -> list[Markup]:
+def render_arguments(call: Call) -> list[Markup]:
     """The rows for the arguments."""
     given = list(call.args.items())
     rows = [
         part
         for name, value in given[:ARGUMENTS]
-        for part in fact(data(name, 120), tag("div", data(value), class_="quote"))
+        for part in render_fact(render_data(name, 120), tag("div", render_data(value), class_="quote"))
     ]
     if len(given) > ARGUMENTS:
-        rows += fact("and", f"{len(given) - ARGUMENTS} more arguments")
+        rows += render_fact("and", f"{len(given) - ARGUMENTS} more arguments")
     return rows
 
 
-def fact(name: object, value: object) -> list[Markup]:
+def render_fact(name: object, value: object) -> list[Markup]:
     return [tag("dt", name), tag("dd", value)]
 
 
-def verdicts(call: Call) -> Markup:
+def render_verdicts(call: Call) -> Markup:
     """The current verdicts with their evidence."""
-    parts = [verdict(row) for row in call.verdicts[:VERDICTS]]
+    parts = [render_verdict(row) for row in call.verdicts[:VERDICTS]]
     left = len(call.verdicts) - len(parts)
     return join(*parts, tag("p", f"and {left} more verdicts", class_="muted") if left else None)
 
 
-def verdict(each: dict[str, Any]) -> Markup:
+def render_verdict(each: dict[str, Any]) -> Markup:
     name = FALSE_SUCCESS if each.get("outcome") == FALSE_SUCCESS else str(each.get("state", ""))
     word = DONE_TWICE if each.get("outcome") == DUPLICATE else ""
     observed = " (observe: no correction)" if each.get("mode") == orders.OBSERVE else ""
-    where = join(" in ", data(each["source"], 200)) if each.get("source") else None
-    head = tag("p", badge(name, word), " ", data(each.get("contract", ""), 200), where, observed)
+    where = join(" in ", render_data(each["source"], 200)) if each.get("source") else None
+    head = tag("p", render_badge(name, word), " ", render_data(each.get("contract", ""), 200), where, observed)
     return tag(
         "div",
         head,
-        tag("dl", *evidence(each), class_="facts"),
-        class_=f"verdict {tone(name) if name in WORDS else 'none'}",
+        tag("dl", *render_evidence(each), class_="facts"),
+        class_=f"verdict {find_tone(name) if name in WORDS else 'none'}",
     )
 
 
-def evidence(each: dict[str, Any]) -> list[Markup]:
+def render_evidence(each: dict[str, Any]) -> list[Markup]:
     """The rows for one verdict: subject, expected, found."""
     rows: list[Markup] = []
     evidence_word = "because" if each.get("state") == UNVERIFIED else "found"
     for key, name in (("subject", "about"), ("expected", "expected"), ("found", evidence_word)):
         if each.get(key):
-            rows += fact(name, tag("div", tag("bdi", each[key]), class_=f"quote {key}"))
+            rows += render_fact(name, tag("div", tag("bdi", each[key]), class_=f"quote {key}"))
     return rows
 
 
-def correction(call: Call) -> Markup | None:
+def describe_correction(call: Call) -> Markup | None:
     """The order to the agent, in a phrase; None without a correction."""
     said = []
     for each in [row for row in call.verdicts if row.get("order") or row.get("form")] or [call.data]:
         order, form = str(each.get("order") or ""), str(each.get("form") or "")
         if form == orders.OBSERVE:
-            said.append(text("nothing, in observe mode"))
+            said.append(escape_text("nothing, in observe mode"))
         elif form in FORMS:
-            words = ORDERS.get(order, text(order)) if order else "not to report it as done"
+            words = ORDERS.get(order, escape_text(order)) if order else "not to report it as done"
             said.append(join(words, f", {FORMS[form]}"))
     if said:
         return join(*dict.fromkeys(said), between="; ")
-    return text("not to report it as done") if call.told else None
+    return escape_text("not to report it as done") if call.told else None
 
 
-def refused(call: Call) -> list[Markup]:
+def render_refusal(call: Call) -> list[Markup]:
     """The rows about a refused call: the paused tool or the guard, its evidence, the order and the alternatives."""
     rows: list[Markup] = []
     if call.state == REFUSED:
         for name, key in (("paused", "route"), ("contract", "contract"), ("found", "found")):
-            rows += fact(name, data(call.data[key])) if call.data.get(key) else []
+            rows += render_fact(name, render_data(call.data[key])) if call.data.get(key) else []
         if (order := str(call.data.get("order") or "")) in ORDERS:
-            rows += fact("order", ORDERS[order])
+            rows += render_fact("order", ORDERS[order])
         other = call.data.get("alternatives")
         if isinstance(other, list) and other:
-            rows += fact("instead", join(*(data(value, 200) for value in other[:ARGUMENTS]), between=", "))
+            rows += render_fact(
+                "instead", join(*(render_data(value, 200) for value in other[:ARGUMENTS]), between=", ")
+            )
     return rows
 
 
-def attempt(call: Call, every: Sequence[Call]) -> str | None:
+def render_attempt(call: Call, every: Sequence[Call]) -> str | None:
     """The number of the attempt, and what changed since the previous one."""
-    number, changed = calls.attempt(call, every)
+    number, changed = calls.describe_attempt(call, every)
     if not number:
         return None
     if not isinstance(changed, list):
@@ -166,29 +168,29 @@ def attempt(call: Call, every: Sequence[Call]) -> str | None:
     return f"{number}; {what} since the previous one"
 
 
-def followed(call: Call, sequel: Sequel) -> Markup:
+def render_next_steps(call: Call, sequel: Sequel) -> Markup:
     """The agent's next steps."""
-    parts, at = [], over(call)
+    parts, at = [], find_end(call)
     for what, other in sequel.steps:
         took = f", {format_duration(max(0.0, other.at - at))} later: "
-        parts.append(tag("li", what, took, data(other.tool, 200), " ", mark(other)))
-        at = over(other)
+        parts.append(tag("li", what, took, render_data(other.tool, 200), " ", mark(other)))
+        at = find_end(other)
     if sequel.more:
         parts.append(tag("li", f"and {sequel.more} more steps"))
     if not parts and call.state == REFUSED:
-        return text("not tried again in this session")
+        return escape_text("not tried again in this session")
     if not parts:
-        return text("no further attempt in this session")
+        return escape_text("no further attempt in this session")
     return tag("ol", *parts, class_="steps")
 
 
-def ending(call: Call, sequel: Sequel) -> Markup:
+def render_ending(call: Call, sequel: Sequel) -> Markup:
     """Whether the call was resolved, and after how long; a refused call was never made."""
     if sequel.right is None and call.state == REFUSED:
-        return text("it was not made")
+        return escape_text("it was not made")
     if sequel.right is None:
         return tag("b", "not resolved", class_="refuted tone")
-    after = f" after {format_duration(max(0.0, sequel.right - over(call)))}"
+    after = f" after {format_duration(max(0.0, sequel.right - find_end(call)))}"
     how = (
         f" ({sequel.by})"
         if sequel.by == calls.OTHER

@@ -29,7 +29,7 @@ class Markup(str):
     __slots__ = ()
 
 
-def text(value: object, most: int = LONGEST) -> Markup:
+def escape_text(value: object, most: int = LONGEST) -> Markup:
     """A text of any origin: cut in the middle, control, bidirectional and invisible characters written out (a half of
     a surrogate pair too), and every character escaped that could be more than text."""
     plain = str(value)
@@ -37,11 +37,11 @@ def text(value: object, most: int = LONGEST) -> Markup:
         plain = shorten(plain, most)
     if not (plain.isascii() and plain.isprintable()):
         # Escaping disarms a tag and keeps it readable, so `harmless` must not see `<` with the text after it.
-        plain = "<".join(escape_hidden(piece) for piece in flat(plain).split("<"))
+        plain = "<".join(escape_hidden(piece) for piece in limit_marks(plain).split("<"))
     return Markup(html.escape(plain))
 
 
-def flat(plain: str) -> str:
+def limit_marks(plain: str) -> str:
     """The text with at most MARKS combining marks on a letter: more would cover the lines around it."""
     html: list[str] = []
     run = 0
@@ -60,7 +60,9 @@ def flat(plain: str) -> str:
 def join(*parts: object, between: str = "") -> Markup:
     """Joins the parts: Markup as it is, anything else as text; None is left out."""
     return Markup(
-        text(between).join(part if isinstance(part, Markup) else text(part) for part in parts if part is not None)
+        escape_text(between).join(
+            part if isinstance(part, Markup) else escape_text(part) for part in parts if part is not None
+        )
     )
 
 
@@ -76,7 +78,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
             continue
         if key not in ATTRIBUTES or (key == "href" and not str(value).startswith("#")):
             raise ValueError(f"this attribute is not allowed: {key}={value!r}")
-        written += f' {key}="{text(value)}"'
+        written += f' {key}="{escape_text(value)}"'
     if name in VOID and not children:
         return Markup(f"<{name}{written}>" if name == "meta" else f"<{name}{written}/>")
     return Markup(f"<{name}{written}>{join(*children)}</{name}>")
@@ -89,12 +91,12 @@ def style(css: str) -> Markup:
     return Markup(f"<style>{css}</style>")
 
 
-def data(value: object, most: int = LONGEST) -> Markup:
+def render_data(value: object, most: int = LONGEST) -> Markup:
     """A value of unknown origin inside a sentence, as code and with its text direction isolated."""
-    return tag("bdi", tag("code", text(value, most)))
+    return tag("bdi", tag("code", escape_text(value, most)))
 
 
-def table(caption: str, head: tuple[str, ...], rows: list[tuple[object, ...]], class_: str = "") -> Markup:
+def render_table(caption: str, head: tuple[str, ...], rows: list[tuple[object, ...]], class_: str = "") -> Markup:
     """A table in its own scrolling box; the first cell of each row is its header."""
     body = [
         tag("tr", tag("th", first, scope="row"), *(tag("td", text) for text in rest)) for first, *rest in rows

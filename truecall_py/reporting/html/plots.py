@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from truecall_py.reporting.html.markup import Markup, join, table, tag
+from truecall_py.reporting.html.markup import Markup, join, render_table, tag
 
 Parts = Sequence[tuple[str, str, int]]  # (class of the colour, name, how many)
 ROWS = 20  # of one plot
@@ -26,24 +26,24 @@ LANES = ("wrong", "open", "good")
 HEIGHT = 24  # of one lane
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """A share of the width, from 0 to 1."""
     return f"{100 * min(1.0, max(0.0, share)):.2f}%"
 
 
-def bar(name: str, parts: Parts, whole: int) -> Markup:
+def render_bar(name: str, parts: Parts, whole: int) -> Markup:
     """One bar of parts side by side; `whole`: the count of the full width."""
     legend = ", ".join(f"{count} {word}" for _, word, count in parts if count) or "none"
     drawn, at = [tag("rect", class_="ground", width="100%", height="10")], 0
     for colour, _, count in parts:
         if count:
-            width = percent(count / whole)
-            drawn.append(tag("rect", class_=f"fill {colour}", x=percent(at / whole), width=width, height="10"))
+            width = format_percent(count / whole)
+            drawn.append(tag("rect", class_=f"fill {colour}", x=format_percent(at / whole), width=width, height="10"))
             at += count
     return tag("svg", tag("title", f"{name}: {legend}"), *drawn, class_="bar", role="img")
 
 
-def legend(parts: Parts) -> Markup:
+def render_legend(parts: Parts) -> Markup:
     def key(colour: str) -> Markup:
         return tag(
             "svg", tag("rect", class_=f"fill {colour}", width="100%", height="100%"), class_="key", aria_hidden="true"
@@ -59,7 +59,7 @@ def legend(parts: Parts) -> Markup:
     )
 
 
-def bars(
+def render_bars(
     title: str, about: str, first: str, kinds: Sequence[tuple[str, str]], rows: Sequence[tuple[str, Sequence[int]]],
     nothing: str, order: bool = True,
 ) -> Markup:  # fmt: skip
@@ -78,13 +78,20 @@ def bars(
     for name, counts in shown:
         parts = [(colour, word, count) for (colour, word), count in zip(kinds, counts, strict=True)]
         lines.append(
-            (join(tag("bdi", name), bar(name, parts, whole)), *(str(count) if count else "·" for count in counts))
+            (
+                join(tag("bdi", name), render_bar(name, parts, whole)),
+                *(str(count) if count else "·" for count in counts),
+            )
         )
     left = len(rows) - len(shown)
     more = tag("p", f"{left} more: truecall stats shows them all", class_="muted") if left else None
     heads = (first, *(word for _, word in kinds))
     return tag(
-        "figure", head, legend([(colour, word, 0) for colour, word in kinds]), table(title, heads, lines), more
+        "figure",
+        head,
+        render_legend([(colour, word, 0) for colour, word in kinds]),
+        render_table(title, heads, lines),
+        more,
     )
 
 
@@ -99,10 +106,10 @@ def strip(
         marks.append(tag("line", class_="lane", x1="0%", x2="100%", y1=HEIGHT * row + 12, y2=HEIGHT * row + 12))
     for part in drawn:
         lane, shape, path = MARKS.get(part["stands"], MARKS["none"])
-        y, count, colour = HEIGHT * lane + 12, count + 1, tone(part["stands"])
-        at = percent((part["began"] - began) / length)
+        y, count, colour = HEIGHT * lane + 12, count + 1, find_tone(part["stands"])
+        at = format_percent((part["began"] - began) / length)
         if part["ended"] is not None:
-            until = percent((part["ended"] - began) / length)
+            until = format_percent((part["ended"] - began) / length)
             marks.append(tag("line", class_=f"span {colour}", x1=at, x2=until, y1=y, y2=y))
         inside = tag("path", tag("title", part["says"]), class_=f"{shape} {colour}", d=path)
         marks.append(tag("svg", inside, x=at, y=y, width="1", height="1"))
@@ -117,6 +124,6 @@ def strip(
     return tag("div", lanes, tag("div", picture, class_="plane"), axis, class_="strip")
 
 
-def tone(stands: str) -> str:
+def find_tone(stands: str) -> str:
     """The colour class of a call's state."""
     return "none" if stands == "running" else stands

@@ -15,16 +15,16 @@ STATES = {
 COLOURS = {**GROUNDS, **INKS, **LINES, **STATES}
 
 
-def tokens(which: int) -> str:
+def render_tokens(which: int) -> str:
     return "".join(f"--{name}:{colours[which]};" for name, colours in COLOURS.items())
 
 
-def sheet() -> str:
+def render_sheet() -> str:
     """The whole style sheet."""
     states = "".join(f".{name}{{--tone:var(--{name})}}" for name in STATES)
     return (
-        f":root{{color-scheme:light dark;{tokens(0)}}}"
-        f"@media screen and (prefers-color-scheme:dark){{:root{{{tokens(1)}}}}}{states}{RULES}"
+        f":root{{color-scheme:light dark;{render_tokens(0)}}}"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{render_tokens(1)}}}}}{states}{RULES}"
     )
 
 

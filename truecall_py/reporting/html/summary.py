@@ -9,7 +9,7 @@ from truecall_py.operations.view import Operations
 from truecall_py.reporting import calls
 from truecall_py.reporting.html import plots
 from truecall_py.reporting.html.account import Account
-from truecall_py.reporting.html.findings import WORDS, fact
+from truecall_py.reporting.html.findings import WORDS, render_fact
 from truecall_py.reporting.html.markup import Markup, join, tag
 from truecall_py.reporting.text import count
 
@@ -17,7 +17,7 @@ NO_OPERATIONS = "no operations yet"
 SPANS = ("under 10 s", "10 s to 1 min", "1 to 10 min", "10 min to 1 h", "1 h to 1 day", "1 day or longer")
 
 
-def card(
+def render_card(
     name: str, part: int, whole: int, nothing: str, about: str, tones: tuple[str, str], counted: tuple[str, str, str],
     drawn: Markup | None = None,
 ) -> Markup:  # fmt: skip
@@ -28,7 +28,9 @@ def card(
     colour = f"{tones[bool(part)]} tone" if whole else "quiet"
     words = zip(("Counted", "Of all", "Left out"), counted, strict=True)
     how = tag(
-        "details", tag("summary", "How it is counted"), tag("dl", *(part for pair in words for part in fact(*pair)))
+        "details",
+        tag("summary", "How it is counted"),
+        tag("dl", *(part for pair in words for part in render_fact(*pair))),
     )
     return tag(
         "div", tag("h3", name), tag("p", value, class_=f"number {colour}"), drawn, tag("p", about, class_="muted"),
@@ -36,7 +38,7 @@ def card(
     )  # fmt: skip
 
 
-def claims(plain: dict[str, Any]) -> Markup:
+def render_claims(plain: dict[str, Any]) -> Markup:
     """The card of false successes among all claims of success."""
     claims = plain["claims"]
     judged, false, open_ = claims["judged"], claims["false"], claims["not_told"]
@@ -45,9 +47,9 @@ def claims(plain: dict[str, Any]) -> Markup:
         ("unverified", "unverified", open_),
         ("verified", "true", judged - false - open_),
     ]
-    drawn = join(plots.bar("Claims of success", parts, max(1, judged)), plots.legend(parts))
+    drawn = join(plots.render_bar("Claims of success", parts, max(1, judged)), plots.render_legend(parts))
     about = f"{100 * claims['rate']:.1f}% of the claims of success were false" if judged else "no call was judged yet"
-    return card(
+    return render_card(
         "False successes", false, judged, "no claims yet", about, ("verified", "lie"),
         ("calls that reported success and are refuted now",
          "calls that reported success and were judged",
@@ -56,13 +58,13 @@ def claims(plain: dict[str, Any]) -> Markup:
     )  # fmt: skip
 
 
-def corrections(plain: dict[str, Any], right: int) -> Markup:
+def render_corrections(plain: dict[str, Any], right: int) -> Markup:
     """The card of resolved corrections among all corrections."""
     after = plain["after"]
     given = sum(after.values())
     came = ", ".join(f"{word.replace('_', ' ')} {number}" for word, number in after.items())
     about = f"next step: {came}" if given else "no call needed a correction"
-    return card(
+    return render_card(
         "Corrections resolved", right, given, "no corrections yet", about,
         ("refuted", "verified" if right == given else "unverified"),
         ("corrections after which the same call, or another with the same effect, was verified in the same session, "
@@ -72,14 +74,14 @@ def corrections(plain: dict[str, Any], right: int) -> Markup:
     )  # fmt: skip
 
 
-def once(told: Operations) -> tuple[Markup, Markup]:
+def render_operations(told: Operations) -> tuple[Markup, Markup]:
     """The cards of duplicate and overdue operations among all operations."""
     tones = ("verified", "lie")
-    return card(
+    return render_card(
         "Duplicates", told.duplicates, told.count, NO_OPERATIONS, "done or requested more than once", tones,
         ("operations with a second effect, or a second request under another key",
          "operations that a contract declared", "calls without an operation"),
-    ), card(
+    ), render_card(
         "Overdue operations", told.overdue, told.count, NO_OPERATIONS,
         "neither resolved nor given up in time", tones,
         ("operations that are still pending or unknown after their review time",
@@ -88,8 +90,8 @@ def once(told: Operations) -> tuple[Markup, Markup]:
     )  # fmt: skip
 
 
-def stops(held: int, every: int) -> Markup:
-    return card(
+def render_stops(held: int, every: int) -> Markup:
+    return render_card(
         "Stops held", held, every, "no stops yet", "the agent wanted to stop with something unresolved",
         ("verified", "unverified"),
         ("stops that held the agent, because a call was unresolved or a claim was false",
@@ -98,7 +100,7 @@ def stops(held: int, every: int) -> Markup:
     )  # fmt: skip
 
 
-def figures(account: Account) -> Markup:
+def render_figures(account: Account) -> Markup:
     """The head of the page: all cards, and the number of sessions and calls."""
     plain = account.figures.plain()
     said = f"{count(plain['sessions'], 'session')}, {count(plain['calls'], 'call')}, {plain['judged']} of them judged"
@@ -108,10 +110,10 @@ def figures(account: Account) -> Markup:
         blocked = count(plain["observe"]["would_have_blocked"], "call")
         said += f"; {blocked} that a contract in observe mode would have blocked"
     cards = [
-        claims(plain),
-        corrections(plain, account.right),
-        *once(account.operations),
-        stops(account.held, account.stops),
+        render_claims(plain),
+        render_corrections(plain, account.right),
+        *render_operations(account.operations),
+        render_stops(account.held, account.stops),
     ]
     return tag(
         "section", tag("h2", "Figures", id="figures"), tag("p", said, ".", class_="lead"),
@@ -119,26 +121,26 @@ def figures(account: Account) -> Markup:
     )  # fmt: skip
 
 
-def by_tool(account: Account) -> Markup:
+def render_by_tool(account: Account) -> Markup:
     kinds = [(name, WORDS[name]) for name in ("lie", "refuted", "unverified", "pending", "verified")]
     rows = [(str(row["tool"]), [row[name] for name, _ in kinds]) for row in account.figures.plain()["outcomes"]]
     rows.sort(key=lambda row: (-sum(row[1]), row[0]))
     about = "Judged calls by their current state. Refuted, but no false success: the tool did not report "
     about += "success, or its operation was done twice."
-    return plots.bars("Outcomes by tool", about, "tool", kinds, rows, "No call was judged yet.")
+    return plots.render_bars("Outcomes by tool", about, "tool", kinds, rows, "No call was judged yet.")
 
 
-def by_class(account: Account) -> Markup:
+def render_by_class(account: Account) -> Markup:
     kinds = [("verified", "verified"), ("refuted", "refuted again"), ("unverified", "open"), ("none", "no retry")]
     rows = []
     for row in account.figures.plain()["retries"]:
         none = row["corrections"] - row[calls.SAME.replace(" ", "_")] - row[calls.OTHER.replace(" ", "_")]
         rows.append((str(row["class"]), [row["landed"], row["refuted_again"], row["open"], none]))
     about = "Corrections by class of failure, and the verdict on the next call with the same effect."
-    return plots.bars("Retries by class", about, "class", kinds, rows, "No correction was given yet.")
+    return plots.render_bars("Retries by class", about, "class", kinds, rows, "No correction was given yet.")
 
 
-def by_wait(account: Account) -> Markup:
+def render_by_wait(account: Account) -> Markup:
     kinds = [("verified", "resolved"), ("refuted", "still open")]
     waits = account.waits
     rows = [(name, [waits.right[place], waits.open[place]]) for place, name in enumerate(SPANS)]
@@ -146,9 +148,9 @@ def by_wait(account: Account) -> Markup:
         "Calls that were unresolved when they ended (refuted, pending, or unverified because of the tool or the "
         "machine), by the time until they were resolved, or until the last event of their session."
     )
-    return plots.bars("Time unresolved", about, "time", kinds, rows, "No call was unresolved.", order=False)
+    return plots.render_bars("Time unresolved", about, "time", kinds, rows, "No call was unresolved.", order=False)
 
 
-def pictures(account: Account) -> Markup:
-    drawn = tag("div", by_tool(account), by_class(account), by_wait(account), class_="plots")
+def render_pictures(account: Account) -> Markup:
+    drawn = tag("div", render_by_tool(account), render_by_class(account), render_by_wait(account), class_="plots")
     return tag("section", tag("h2", "Plots", id="plots"), drawn, aria_labelledby="plots")
