@@ -1,9 +1,9 @@
-"""What a call means to do is written down before it is made, and what its source says of it afterwards is weighed
-against what was known. Refuses a second call of an operation that is done or whose end is not known, and lets
-nothing older replace what is newer. Never takes an approval, or the tool's own word, for a receipt.
+"""Refuses a second call of an operation that is done or has an unknown end. Records an intent before the call, and
+weighs the source's receipt afterwards. Only a receipt from the source settles an operation, not an approval and not
+the tool's own words.
 
-What is written is only ever added to: a later event changes no intent. Where the ledger cannot be used nobody knows
-whether an operation was begun before, and its call is refused, unless its contract only wants to hear of duplicates.
+Events are only added; a later one changes no intent. Without a ledger the history is unknown, and the call is refused
+unless its contract only observes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NO_LEDGER = "whether it was begun before cannot be told, since the ledger cannot
 
 @record(frozen=True)
 class Refusal:
-    """Why a call is not let through: an earlier one of the same operation, and how that stands."""
+    """Why a call is refused: an earlier call of the same operation, and its state."""
 
     contract: Contract
     operation: Operation
@@ -57,8 +57,8 @@ def explain_refusal(
     recorder: Recorder | None, contracts: Sequence[Contract], call: ToolCall, ends: float, folder: str,
     transcript: str | None = None,
 ) -> str:  # fmt: skip
-    """Why a call may not be made, in words; "" where it may. What it means to do is noted; `transcript` is the
-    session's, which may say that an earlier call was never made; `memory` is None where the ledger cannot be used."""
+    """Returns why a call is refused, or "". Records its intents. `transcript` is the session's, which may say that an
+    earlier call was never made. `recorder` is None if the ledger cannot be used."""
     from truecall_py.messages.operations import render_duplicate as words
     from truecall_py.messages.operations import render_unknown_duplicate
 
@@ -76,7 +76,7 @@ def explain_refusal(
 
 
 def is_strict(contract: Contract) -> bool:
-    """Whether a second call of an operation is refused, and not only told of."""
+    """Tells whether a second call of an operation is refused rather than only reported."""
     return bool(contract.plain["mode"] != "observe" and contract.plain["receipt"].get("duplicates") != "report")
 
 
@@ -84,7 +84,7 @@ def announce_call(
     recorder: Recorder, contracts: Sequence[Contract], call: ToolCall, ends: float, folder: str,
     transcript: str | None,
 ) -> Refusal | None:  # fmt: skip
-    """Notes what a call means to do; the Refusal where it may not be made. Raises LedgerError."""
+    """Records the intents of a call. Returns the Refusal, or None. Raises LedgerError."""
     moment = Moment(min(ends, time.monotonic() + TIME_LIMIT), recorder.at, folder)
     intents_ = [
         intent for contract in contracts for intent in find_intents(contract, call, moment, recorder.history.key)
@@ -107,7 +107,7 @@ def announce_call(
 
 
 def recover_orphans(recorder: Recorder, contracts: Sequence[Contract], moment: Moment) -> Left:
-    """What is left of calls that are kept and that the ledger did not know until now. Raises LedgerError."""
+    """Recovers kept calls that the ledger does not know, and returns what remains. Raises LedgerError."""
     from truecall_py.operations.recover import recover_calls
 
     return recover_calls(recorder.ledger, recorder.history.key, recorder.state, contracts, moment.ends)
@@ -116,8 +116,7 @@ def recover_orphans(recorder: Recorder, contracts: Sequence[Contract], moment: M
 def check_intent(
     recorder: Recorder, intent: Intent, call: ToolCall, moment: Moment, transcript: str | None
 ) -> Refusal | None:
-    """The Refusal of one operation, after its source was asked about what is open; None where the call may be made.
-    Raises LedgerError."""
+    """Returns the Refusal of one operation, or None. Asks the source about open ones first. Raises LedgerError."""
     refusal = find_refusal(recorder, intent, call)
     if refusal is None or refusal.operation.state not in UNRESOLVED:
         return refusal
@@ -127,7 +126,7 @@ def check_intent(
 
 
 def find_refusal(recorder: Recorder, intent: Intent, call: ToolCall) -> Refusal | None:
-    """The Refusal of one operation by what the ledger holds now. Raises LedgerError."""
+    """Returns the Refusal of one operation from the ledger alone, or None. Raises LedgerError."""
     if intent.contract.plain["mode"] == "observe":
         return None
     earlier = fold_events(
@@ -137,8 +136,8 @@ def find_refusal(recorder: Recorder, intent: Intent, call: ToolCall) -> Refusal 
 
 
 def is_allowed(intent: Intent, earlier: Operation) -> bool:
-    """Whether a call may be made beside what there was: what was rejected, a retry with the same key, or what the
-    contract only wants to hear of."""
+    """Tells whether a call may follow the earlier ones: they were rejected, it is a retry with the same key, or the
+    contract only observes."""
     if earlier.state == REFUTED or intent.key in earlier.keys:
         return True
     done = earlier.state in (VERIFIED, DUPLICATE)
@@ -148,8 +147,8 @@ def is_allowed(intent: Intent, earlier: Operation) -> bool:
 def drop_never_made(
     recorder: Recorder, earlier: Operation, moment: Moment, transcript: str | None
 ) -> None:
-    """Notes which earlier calls were never made, by the client's own words in its transcript: a person said no.
-    Raises LedgerError."""
+    """Records which earlier calls were never made, because the transcript says that the user refused them. Raises
+    LedgerError."""
     from truecall_py.clients.call_outcomes import read_fates
     from truecall_py.operations.precedence import drop_intents
 
@@ -167,9 +166,9 @@ def drop_never_made(
 
 
 def record_intents(recorder: Recorder, meant: Sequence[Intent], call: ToolCall, folder: str) -> Refusal | None:
-    """Writes the intents down, all or none: what is in their way is looked at in the same transaction, so that of
-    two that begin in one moment the second is refused. The call is kept first: whoever is killed in between leaves no
-    intent that nobody can look up. Raises LedgerError."""
+    """Records all intents or none, checking for others in the same transaction, so that of two simultaneous calls the
+    second is refused. The call is kept first, so that a kill in between leaves no intent that cannot be looked up.
+    Raises LedgerError."""
     events = [
         make_intent_event(intent, call, folder, recorder.at, recorder.history.key, recorder.private)
         for intent in meant
@@ -186,7 +185,7 @@ def record_intents(recorder: Recorder, meant: Sequence[Intent], call: ToolCall, 
 
 
 def keep_call(recorder: Recorder, call: ToolCall, folder: str) -> None:
-    """Keeps a call until its source has settled it, with the folder whose contracts counted for it."""
+    """Keeps a call until its source has settled it, with the folder whose contracts apply."""
     if not recorder.private:
         from truecall_py.ledger.pending_calls import OPERATIONS, keep_call
 
@@ -194,7 +193,7 @@ def keep_call(recorder: Recorder, call: ToolCall, folder: str) -> None:
 
 
 def record_refusal(recorder: Recorder, refusal: Refusal) -> None:
-    """Writes down that a call was not let through. Raises LedgerError."""
+    """Records that a call was refused. Raises LedgerError."""
     from truecall_py.ledger.store import REFUSED
 
     earlier = refusal.operation
@@ -210,8 +209,8 @@ def record_refusal(recorder: Recorder, refusal: Refusal) -> None:
 def apply_history(
     recorder: Recorder | None, contracts: Sequence[Contract], call: ToolCall, verdicts: Sequence[Verdict], folder: str
 ) -> list[Verdict]:  # fmt: skip
-    """The verdicts, as they are when what was known of the operations is taken into account; what is learnt is
-    written down. Where the ledger takes nothing they stay as the source alone makes them."""
+    """Returns the verdicts after weighing their receipts against the ledger, and records what is new. If the ledger
+    cannot be written, the source's verdicts stand."""
     if recorder is None:
         return [mark_unknown_history(verdict) for verdict in verdicts]
     by_id, mine = {(contract.id, contract.source): contract for contract in contracts}, select_with_receipt(contracts)
@@ -231,7 +230,7 @@ def apply_history(
 def rejudge_with_history(
     state: str, contracts: Sequence[Contract], call: ToolCall, verdicts: Sequence[Verdict], folder: str
 ) -> list[Verdict]:
-    """The same for a call that is judged once more. Raises LedgerError."""
+    """Does the same for a call that is judged once more. Raises LedgerError."""
     from truecall_py.judging.recorder import Recorder
 
     private = any(contract.plain.get("store") == "none" for contract in contracts)
@@ -239,7 +238,7 @@ def rejudge_with_history(
 
 
 def mark_unknown_history(verdict: Verdict) -> Verdict:
-    """A verdict that says that nobody could look at what was there before."""
+    """Returns a verdict that says that the history could not be read."""
     outcomes = tuple(
         Outcome(**{**outcome.__dict__, "found": f"{outcome.found}; {NO_LEDGER}"}) if outcome.receipt else outcome
         for outcome in verdict.outcomes
@@ -248,7 +247,7 @@ def mark_unknown_history(verdict: Verdict) -> Verdict:
 
 
 def record_late_intent(recorder: Recorder, contract: Contract, call: ToolCall, folder: str) -> None:
-    """Notes what a call meant to do where no hook was asked before it. Raises LedgerError."""
+    """Records the intents of a call that no hook saw before it was made. Raises LedgerError."""
     moment = Moment(time.monotonic() + TIME_LIMIT, recorder.at, folder)
     for intent in find_intents(contract, call, moment, recorder.history.key, before=False):
         events = read_events(recorder.ledger, intent.identity)
@@ -259,7 +258,7 @@ def record_late_intent(recorder: Recorder, contract: Contract, call: ToolCall, f
 
 
 def reconcile_verdict(recorder: Recorder, contract: Contract | None, call: ToolCall, verdict: Verdict) -> Verdict:
-    """One verdict, with its receipt weighed against the ledger. Raises LedgerError."""
+    """Returns one verdict after weighing its receipt against the ledger. Raises LedgerError."""
     receipt = receipt_of(verdict)
     if contract is None or receipt is None or receipt["match"] is None:
         return verdict
@@ -277,7 +276,7 @@ def reconcile_verdict(recorder: Recorder, contract: Contract | None, call: ToolC
 
 
 def add_progress(correction: Correction, recorder: Recorder, sources: Sequence[Source], call: ToolCall) -> Correction:
-    """The correction of a step that did not land, with how far the whole has come, which is written down as well."""
+    """Returns the correction of a failed step with the progress of its operation. Records that progress."""
     from truecall_py.messages.operations import append_progress as words
     from truecall_py.operations.steps import STEPS, list_for_call
 

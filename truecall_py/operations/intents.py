@@ -1,5 +1,5 @@
-"""What a call means to do, by the contracts that have a receipt: the operations that it begins, and the events that
-note them in the ledger before the call is made. Never takes an approval, or the tool's own word, for a receipt."""
+"""Finds the operations that a call begins, by contracts with a receipt, and makes the events that record them before
+the call."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class Intent:
-    """One operation that a call is about to begin, or began: `match` resolved, `key` the digest of its idempotency
-    key ("": it carries none), `name` that of its event."""
+    """One operation that a call begins or began: `match` is resolved, `key` is the digest of its idempotency key
+    (""), `name` names its event."""
 
     contract: Contract
     match: dict[str, Any]
@@ -43,8 +43,8 @@ def find_intents(
     contract: Contract, call: ToolCall, moment: Moment, key: bytes, before: bool = True,
     unsure: list[str] | None = None,
 ) -> list[Intent]:  # fmt: skip
-    """The operations that a call is, by one contract; none where that cannot be told (which is said after it): why
-    goes into `unsure`."""
+    """Returns the operations that a call begins by one contract; [] if that is not known, with the reason added to
+    `unsure`."""
     world = make_world(contract, call, moment)
     unsure = [] if unsure is None else unsure
     try:
@@ -68,7 +68,7 @@ def find_intents(
 
 
 def make_key(contract: Contract, facts: Facts, key: bytes) -> str:
-    """The digest of the idempotency key that the call carries; "" where it carries none."""
+    """Returns the digest of the idempotency key that the call carries, or ""."""
     given = contract.plain.get("key")
     try:
         text = resolve_text(given, facts, "text") if given else ""

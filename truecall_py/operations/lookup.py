@@ -1,5 +1,4 @@
-"""Asks the source of an operation once what became of it, and has noted what it says. Begins nothing, and refuses
-nothing."""
+"""Asks the source of an operation once how it ended, and records the answer. Begins and refuses nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 def look_up_earlier(
     recorder: Recorder, contract: Contract, earlier: Operation, call: ToolCall, moment: Moment
 ) -> None:
-    """Asks the source once what became of an earlier call, and notes what it says. Raises LedgerError."""
+    """Asks the source how an earlier call ended, and records the answer. Raises LedgerError."""
     from truecall_py.ledger.pending_calls import OPERATIONS, find_call
 
     kept = find_call(recorder.state, earlier.last.session, earlier.last.call, OPERATIONS)
@@ -34,8 +33,7 @@ def look_up_earlier(
 
 
 def look_up_call(ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str) -> str:
-    """Asks the source of one contract what became of a call, and notes what it says, which is returned. Raises
-    LedgerError."""
+    """Asks the source of one contract how a call ended; records and returns the answer. Raises LedgerError."""
     said = "its contract does not apply to what was kept of the call"
     for answer in ask_source(ledger, key, contract, call, moment, by):
         said = answer.found
@@ -45,7 +43,8 @@ def look_up_call(ledger: Ledger, key: bytes, contract: Contract, call: ToolCall,
 def ask_source(
     ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, moment: Moment, by: str
 ) -> Iterator[Outcome]:
-    """What the source of one contract says of each operation of a call, weighed and noted. Raises LedgerError."""
+    """Returns what the source of one contract says of each operation of a call, weighed and recorded. Raises
+    LedgerError."""
     from truecall_py.judging.receipt import CHECK, judge_receipt
     from truecall_py.trust.store import find_changed_code
 

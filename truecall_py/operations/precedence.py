@@ -1,7 +1,5 @@
-"""A receipt that was found now is weighed against what was known of the operation before: nothing older replaces what
-is newer, a second effect is a duplicate, and the receipt of an attempt that was rejected says nothing of the next
-one. What is learnt is written down once, whoever looks; asks no source itself.
-"""
+"""Weighs a new receipt against the ledger: an older one never replaces a newer one, a second effect is a duplicate,
+and a rejected attempt says nothing about the next one. Each new fact is recorded once. Asks no source."""
 
 from __future__ import annotations
 
@@ -45,8 +43,8 @@ if TYPE_CHECKING:
 def weigh_receipt(
     ledger: Ledger, key: bytes, contract: Contract, call: ToolCall, found: Outcome, at: float, by: str
 ) -> Outcome:
-    """The outcome of a look-up after what is known of the operation; writes down what is new. Both in one
-    transaction: what another process learns meanwhile is known to whoever comes second. Raises LedgerError."""
+    """Returns the outcome of a look-up after weighing it against the ledger, and records what is new. One
+    transaction, so that a concurrent process sees it. Raises LedgerError."""
     assert found.receipt is not None
     name = make_identity(contract, found.receipt["match"], key)
     receipt, over = ledger.change(lambda: weigh_in_transaction(ledger, name, contract, call, found, at, by))
@@ -59,7 +57,7 @@ def weigh_receipt(
 def weigh_in_transaction(
     ledger: Ledger, name: str, contract: Contract, call: ToolCall, found: Outcome, at: float, by: str
 ) -> tuple[Receipt, bool]:
-    """The same inside of a transaction: (the receipt as it is to be believed, whether its call need not be kept any
+    """Does the same inside a transaction. Returns (the receipt to believe, whether its call need not be kept any
     longer). Raises LedgerError."""
     assert found.receipt is not None
     events = read_events(ledger, name)
@@ -79,7 +77,7 @@ def weigh_in_transaction(
 def compare_with_ledger(
     receipt: Receipt, earlier: Operation | None, now: Operation | None, mine: Sequence[Event]
 ) -> Receipt:
-    """A receipt as it is to be believed after what was there before the call (`earlier`) and what is known `now`."""
+    """Returns the receipt to believe, given the operation before the call (`earlier`) and `now`."""
     if receipt["state"] not in STATES:
         return receipt
     keys = {str(event.data.get("key", "")) for event in mine} - {""}
@@ -110,7 +108,7 @@ def compare_with_ledger(
 
 
 def has_other_open(ledger: Ledger, session: str, call: str, name: str) -> bool:
-    """Whether a call began another operation that is not settled, so that it is still to be looked up. Raises
+    """Tells whether a call began another operation that is unsettled, so that it is still looked up. Raises
     LedgerError."""
     names = {event.identity for event in ledger.of(session, call) if event.event.startswith(INTENT)}
     operations = (read_operation(ledger, other) for other in names - {name})
@@ -118,8 +116,8 @@ def has_other_open(ledger: Ledger, session: str, call: str, name: str) -> bool:
 
 
 def find_reused_key(ledger: Ledger, mine: Sequence[Event]) -> str:
-    """Which call carried the idempotency key of this one for another operation, in words; "" where none did. With
-    such a key a service may answer with what it did then. Raises LedgerError."""
+    """Describes the call that carried this call's idempotency key for another operation, or "". With a reused key a
+    service may return its old answer. Raises LedgerError."""
     key = str(mine[0].data.get("key", "")) if mine else ""
     if not key:
         return ""
@@ -132,7 +130,7 @@ def find_reused_key(ledger: Ledger, mine: Sequence[Event]) -> str:
 def make_receipt_event(
     contract: Contract, call: ToolCall, receipt: Receipt, at: float, by: str, mine: Event | None
 ) -> Event:
-    """The event of a receipt; the same receipt of the same call is written once, whoever looks."""
+    """Returns the event of a receipt. The same receipt of the same call is recorded once."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.hashing import sha256
 
@@ -146,7 +144,7 @@ def make_receipt_event(
 
 
 def make_outcome(found: Outcome, receipt: Receipt) -> Outcome:
-    """The outcome that a receipt makes, in the place of the one that was found."""
+    """Returns the outcome of a receipt, in place of the one that was found."""
     states = {VERIFIED: VERIFIED, REFUTED: REFUTED, DUPLICATE: REFUTED}
     state = states.get(receipt["state"], UNVERIFIED)
     cause = (found.cause or "world") if state == UNVERIFIED else ""
@@ -155,13 +153,13 @@ def make_outcome(found: Outcome, receipt: Receipt) -> Outcome:
 
 
 def list_begun(events: Sequence[Event], call: str) -> list[str]:
-    """The operations that a call began, by the events of its session."""
+    """Returns the operations that a call began, from the events of its session."""
     return [event.identity for event in events if event.call == call and event.event.startswith(INTENT)]
 
 
 def find_unresolved(ledger: Ledger, events: Sequence[Event], call: str) -> dict[str, Any]:
-    """The operation that a call began, by the `events` of its session, and of which nobody knows how it stands, as a
-    verdict names it; empty where there is none, or where it is only observed. Raises LedgerError."""
+    """Returns the unsettled operation that a call began, as a verdict names it, from the `events` of its session.
+    Empty if there is none, or if its contract only observes. Raises LedgerError."""
     for operation in (read_operation(ledger, name) for name in list_begun(events, call)):
         if operation is not None and operation.state in UNRESOLVED and not operation.last.data.get("observe"):
             return {"contract": operation.contract, "operation": operation.identity, "owner": operation.owner}
@@ -169,20 +167,20 @@ def find_unresolved(ledger: Ledger, events: Sequence[Event], call: str) -> dict[
 
 
 def drop_call(ledger: Ledger, event: Event) -> None:
-    """Notes that a call was never made, so that its operations are free. Raises LedgerError."""
+    """Records that a call was never made, so that its operations are free. Raises LedgerError."""
     drop_intents(
         ledger, [event for event in ledger.of(event.session, event.call) if event.event.startswith(INTENT)], "stop"
     )
 
 
 def drop_intents(ledger: Ledger, intents: Sequence[Event], by: str) -> None:
-    """Notes that intents are given up, and keeps no call for them any longer. Raises LedgerError."""
+    """Records that intents are given up, and stops keeping calls for them. Raises LedgerError."""
     ledger.add(*make_dropped_events(intents, by))
     release_calls(ledger, intents)
 
 
 def make_dropped_events(intents: Sequence[Event], by: str) -> list[Event]:
-    """The events that say of intents that they are given up."""
+    """Returns the events that give intents up."""
     return [
         Event(intent.session, intent.call, f"{RECEIPT}{intent.event.removeprefix(INTENT)} {DROPPED}", time.time(),
               intent.harness, intent.turn, intent.agent, intent.tool, intent.identity, DROPPED,
@@ -192,7 +190,7 @@ def make_dropped_events(intents: Sequence[Event], by: str) -> list[Event]:
 
 
 def release_calls(ledger: Ledger, intents: Sequence[Event]) -> None:
-    """Keeps no call any longer for intents that are given up. Raises LedgerError."""
+    """Stops keeping calls for intents that are given up. Raises LedgerError."""
     state = os.path.dirname(ledger.path)
     for intent in intents:
         if not has_other_open(ledger, intent.session, intent.call, intent.identity):

@@ -1,8 +1,7 @@
-"""Settles what stands open, from outside of any session: operations that are unknown or pending, and other calls that
-are not confirmed, each by one bounded look as the stop gate makes it. Never makes a call again, never takes time
-for an end, and keeps whatever it learnt when it is stopped in the middle.
+"""Settles unresolved operations and calls from outside a session, with one bounded probe each, as the stop gate does.
+Never repeats a call, and never takes elapsed time for an end. What it learns is kept even if it is interrupted.
 
-Only contracts that are trusted are asked, in the form in which they are trusted, with the code that was trusted.
+Only trusted contracts are used, in their trusted form and with their trusted code.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ UNSETTLED_SQL = (
 
 @record(frozen=True)
 class Item:
-    """One thing that stands open: an operation, or a call without one. `ended` is the event by which its call is
-    known (None: no end was told); `name` is what it is told apart by."""
+    """One unresolved operation, or an unresolved call without one. `ended` is the event that names its call (None: no
+    end is known); `name` identifies it."""
 
     name: str
     session: str
@@ -75,7 +74,7 @@ class Item:
 
 @record(frozen=True)
 class Result:
-    """What a look at one thing found: `state` is how it stands now, `why` says what keeps it from being settled."""
+    """The result of one probe: `state` is the state now, `why` says what keeps it unsettled."""
 
     item: Item
     state: str
@@ -89,7 +88,7 @@ class Result:
 
 
 def list_unresolved(ledger: Ledger) -> list[Item]:
-    """Everything that stands open, the oldest first. Raises LedgerError."""
+    """Returns everything unresolved, oldest first. Raises LedgerError."""
     items = []
     for operation in view.read_operations(ledger):
         if operation.state in UNRESOLVED:
@@ -113,7 +112,7 @@ def list_unresolved(ledger: Ledger) -> list[Item]:
 
 
 def read_last_lookup(item: Item, state: str) -> float:
-    """When it was looked at last, in seconds since the epoch; 0 where nobody can look any more."""
+    """Returns the time of the last look-up, in seconds since the epoch; 0 if no further one is possible."""
     try:
         return os.stat(locate_call(item, state)).st_mtime
     except OSError:
@@ -121,14 +120,14 @@ def read_last_lookup(item: Item, state: str) -> float:
 
 
 def locate_call(item: Item, state: str) -> str:
-    """Where the call is kept until the thing is settled."""
+    """Returns where the call is kept until it is settled."""
     root = pending_calls.FOLDER if item.operation is None else pending_calls.OPERATIONS
     return pending_calls.locate_call(state, item.session, item.call, root)
 
 
 def reconcile(ledger: Ledger, state: str, items: Sequence[Item]) -> Iterator[Result]:
-    """Looks at each once, at most FEW, those first that were looked at least lately; the others stay as they were.
-    What is learnt is written down one by one. Raises LedgerError."""
+    """Probes each item once, those least recently probed first, at most FEW. Records each result at once. Raises
+    LedgerError."""
     ordered = sorted(items, key=lambda item: read_last_lookup(item, state))
     left = MAX_LOOKUPS
     for item in ordered:
@@ -144,7 +143,7 @@ def reconcile(ledger: Ledger, state: str, items: Sequence[Item]) -> Iterator[Res
 
 
 def reconcile_item(ledger: Ledger, state: str, item: Item) -> Result:
-    """One look at one thing. Raises LedgerError."""
+    """Probes one item. Raises LedgerError."""
     kept = pending_calls.find_call(state, item.session, item.call)  # with its answer, as long as the turn goes on
     if item.operation is not None and (kept is None or item.ended is None):
         kept = pending_calls.find_call(state, item.session, item.call, pending_calls.OPERATIONS)
@@ -167,7 +166,7 @@ def reconcile_item(ledger: Ledger, state: str, item: Item) -> Result:
 
 
 def report_unkept(ledger: Ledger, item: Item) -> Result:
-    """A thing of which there is no call to look with: another process may have settled it in this moment. Raises
+    """Returns the Result of an item whose call is not kept: another process may have just settled it. Raises
     LedgerError."""
     why = "its call is not kept, so that nobody can look it up"
     if item.operation is not None:
@@ -185,15 +184,15 @@ def touch_file(path: str) -> None:
 
 
 def find_folder(ledger: Ledger, item: Item, call: ToolCall) -> str:
-    """The folder whose contracts counted for a call."""
+    """Returns the folder whose contracts apply to a call."""
     folder = item.operation.last.data.get("folder") if item.operation else None
     event = ledger.find(item.session, item.call, REQUESTED)
     return str(folder or (event.data.get("cwd") if event else None) or call.cwd or "/")
 
 
 def reconcile_by_source(ledger: Ledger, item: Item, call: ToolCall, sources: Sequence[Source], folder: str) -> Result:
-    """Asks the source of an operation of whose call no end was told: the call may still run, so that nothing is
-    written of its end. Raises LedgerError."""
+    """Asks the source of an operation whose call has no known end. The call may still run, so no end is recorded.
+    Raises LedgerError."""
     assert item.operation is not None
     why = f"no trusted contract {item.contract} is about it any more"
     for contract in select_receipt_contracts(sources, call, item.contract):
@@ -205,7 +204,7 @@ def reconcile_by_source(ledger: Ledger, item: Item, call: ToolCall, sources: Seq
 def reconcile_by_gate(
     ledger: Ledger, state: str, item: Item, kept: pending_calls.KeptCall, sources: Sequence[Source], folder: str
 ) -> Result:
-    """Judges a call again as the gate at the stop does, and writes down what is settled. Raises LedgerError."""
+    """Judges a call again as the stop gate does, and records what is settled. Raises LedgerError."""
     assert item.ended is not None
     call = kept.call
     judge = settle.Rejudge(sources, state, folder, time.monotonic() + LOOKUP_TIME)
@@ -228,7 +227,7 @@ def read_evidence(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def read_current(ledger: Ledger, item: Item, why: str) -> Result:
-    """An operation as the ledger knows it now. Raises LedgerError."""
+    """Returns an operation as the ledger knows it now. Raises LedgerError."""
     now = view.read_operation(ledger, item.name)
     if now is None:
         return Result(item, REFUTED, "it was given up", "")
@@ -237,8 +236,8 @@ def read_current(ledger: Ledger, item: Item, why: str) -> Result:
 
 
 def find_by_call(ledger: Ledger, call: str) -> list[Item]:
-    """What one call began and stands open, by its id (`SESSION/CALL` where two sessions have it) or the beginning of
-    its id. Raises LedgerError, and UsageError where several calls are meant."""
+    """Returns the unresolved items of one call, by its id (`SESSION/CALL` if two sessions have it) or the start of
+    it. Raises LedgerError, and UsageError if several calls match."""
     opened = [item for item in list_unresolved(ledger) if item.operation]
     whole = [item for item in opened if call in (item.call, f"{item.session}/{item.call}")]
     mine = whole or [item for item in opened if item.call.startswith(call)]
@@ -249,8 +248,8 @@ def find_by_call(ledger: Ledger, call: str) -> list[Item]:
 
 
 def give_up(ledger: Ledger, state: str, item: Item) -> Result:
-    """Notes that a person gives an operation up, unless its source says now that it is accepted or done: then nobody
-    can take it for never made. `why` is what the source said else, or why it cannot be asked. Raises LedgerError."""
+    """Records that the user gives an operation up, unless its source says now that it is accepted or done. `why` is
+    the source's other answer, or why it cannot be asked. Raises LedgerError."""
     assert item.operation is not None
     try:
         outcome, why = ask_source(ledger, state, item)
@@ -269,8 +268,8 @@ def give_up(ledger: Ledger, state: str, item: Item) -> Result:
 
 
 def drop_operation(ledger: Ledger, item: Item) -> Operation | None:
-    """Gives an operation up, unless it was heard since it was looked at that it is accepted or done, by another
-    process: the operation as it is then. Raises LedgerError."""
+    """Gives an operation up, unless another process has learnt in the meantime that it is accepted or done; then
+    returns it as it is. Raises LedgerError."""
     assert item.operation is not None
     before, attempts = item.operation.state, item.operation.attempts
 
@@ -288,8 +287,8 @@ def drop_operation(ledger: Ledger, item: Item) -> Operation | None:
 
 
 def ask_source(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, str]:
-    """What the source of an operation says of it now, and "", or None and why it cannot be asked. Raises LedgerError,
-    and TruecallError for contracts that cannot be read."""
+    """Returns (what the source of an operation says now, "") or (None, why it cannot be asked). Raises LedgerError,
+    and TruecallError for unreadable contracts."""
     assert item.operation is not None
     kept_calls = [
         pending_calls.find_call(state, attempt.session, attempt.call, pending_calls.OPERATIONS)
@@ -311,7 +310,7 @@ def ask_source(ledger: Ledger, state: str, item: Item) -> tuple[Outcome | None, 
 
 
 def select_receipt_contracts(sources: Sequence[Source], call: ToolCall, contract: str) -> list[Contract]:
-    """The trusted contracts of that id which settle a call by receipt."""
+    """Returns the trusted contracts of that id that settle a call by receipt."""
     return [
         other for other in store.find_contracts(sources, call) if other.id == contract and "receipt" in other.plain
     ]

@@ -1,7 +1,6 @@
-"""Calls that are kept until their source settles them, beside a ledger that does not know them: it was deleted or
-exchanged since. What they began is written down late, so that none of it is begun a second time in silence. Never
-takes a call of which that cannot be told for one that began nothing; looks at them once for each ledger.
-"""
+"""Recovers kept calls that the ledger does not know because it was deleted or replaced. Records late what they began,
+so that nothing is begun twice unnoticed. A call whose operation is not known never counts as one that began nothing.
+Runs once per ledger."""
 
 from __future__ import annotations
 
@@ -36,20 +35,20 @@ ID_LENGTH = 16  # of that id
 
 @record(frozen=True)
 class Left:
-    """What is left of the calls that the ledger did not know: the events (`untold`) of those of which nobody can tell
-    which operation they began, and how many (`strange`) no trusted contract is about."""
+    """What remains of such calls: the events (`untold`) of those whose operation is not known, and the number
+    (`strange`) of those that no trusted contract names."""
 
     unidentified: tuple[Event, ...] = ()
     foreign: int = 0
 
     def match_contract(self, contract: Contract) -> Operation | None:
-        """What may be the operation of a contract; None where there is nothing like it."""
+        """Returns what may be an operation of this contract, or None."""
         event = next((event for event in self.unidentified if event.data["contract"] == contract.id), None)
         return None if event is None else fold_events(event.identity, [event])
 
 
 def is_complete(state: str, key: bytes) -> bool:
-    """Whether the ledger with this key knows every call that is kept."""
+    """Tells whether the ledger with this key knows every kept call."""
     path = os.path.join(state, OPERATIONS)
     try:
         descriptor = os.open(os.path.join(path, MARK), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -64,7 +63,7 @@ def is_complete(state: str, key: bytes) -> bool:
 
 
 def iterate_kept(state: str) -> Iterator[KeptCall]:
-    """Every call that is kept until its source has settled it."""
+    """Yields every call that is kept until its source settles it."""
     root = os.path.join(state, OPERATIONS)
     for session in entries(root):
         for name in entries(os.path.join(root, session)):
@@ -74,9 +73,9 @@ def iterate_kept(state: str) -> Iterator[KeptCall]:
 
 
 def recover_calls(ledger: Ledger, key: bytes, state: str, fallback: Sequence[Contract], ends: float) -> Left:
-    """Writes down what kept calls began, and says what is left. `hand` are contracts to be asked where none
-    of a call's own folder is about it; `ends` is the monotonic time of the deadline. Raises LedgerError, also where
-    not all could be looked at in time."""
+    """Records what kept calls began and returns what remains. `hand` are contracts to try if no contract of the
+    call's own folder applies; `ends` is the monotonic time of the deadline. Raises LedgerError, also if time runs
+    out."""
     if is_complete(state, key):
         return Left()
     unidentified: list[Event] = []
@@ -100,13 +99,13 @@ def recover_calls(ledger: Ledger, key: bytes, state: str, fallback: Sequence[Con
 
 
 def find_intents_of(ledger: Ledger, kept: KeptCall) -> list[Event]:
-    """What the ledger says that a kept call began. Raises LedgerError."""
+    """Returns what the ledger says that a kept call began. Raises LedgerError."""
     return [event for event in ledger.of(kept.call.session, kept.call.call_id) if event.event.startswith(INTENT)]
 
 
 def record_once(ledger: Ledger, kept: KeptCall, late: list[Event]) -> list[Event]:
-    """Writes down what a kept call began, unless its own hook has done so meanwhile, which keeps a call before it
-    notes its intent; what is written. Raises LedgerError."""
+    """Records what a kept call began, unless its own hook has done so meanwhile (it keeps the call first). Returns
+    what was recorded. Raises LedgerError."""
 
     def write() -> list[Event]:
         events = find_intents_of(ledger, kept)
@@ -119,8 +118,7 @@ def record_once(ledger: Ledger, kept: KeptCall, late: list[Event]) -> list[Event
 
 
 def load_folder_contracts(kept: KeptCall, state: str, sources: dict[str, list[Source]]) -> list[Contract]:
-    """The trusted contracts of a call's folder that settle it by receipt; `sources` are those of folders that were
-    read already."""
+    """Returns the trusted contracts of a call's folder that settle it by receipt; `sources` caches folders."""
     folder = kept.folder or kept.call.cwd or "/"
     if folder not in sources:
         try:
@@ -131,7 +129,7 @@ def load_folder_contracts(kept: KeptCall, state: str, sources: dict[str, list[So
 
 
 def make_intents(kept: KeptCall, contracts: Sequence[Contract], key: bytes, ends: float) -> list[Event]:
-    """The events of what a call began; one without an operation's fields where nobody can tell which it is."""
+    """Returns the events of what a call began; one without the operation's fields if the operation is not known."""
     call, folder = kept.guarded(), kept.folder or kept.call.cwd or "/"
     events: list[Event] = []
     for contract in contracts:
@@ -147,8 +145,8 @@ def make_intents(kept: KeptCall, contracts: Sequence[Contract], key: bytes, ends
 
 
 def mark_complete(state: str, key: bytes) -> None:
-    """Notes that the ledger with this key knows every call that is kept. Where that cannot be written, they are
-    looked at again."""
+    """Marks that the ledger with this key knows every kept call. If the mark cannot be written, the next hook checks
+    again."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         descriptor = os.open(os.path.join(state, OPERATIONS, MARK), flags, 0o600)

@@ -1,10 +1,9 @@
-"""Judges calls once more on which the last word is not said: what was refuted or could not be verified, and work in
-the background that has ended. Never takes a doubt for more than what was known, and never says that work has ended
-which nobody has said the end of.
+"""Judges unresolved calls once more: refuted and unverified ones, and background work that has ended. An unverified
+result never replaces a better-known one, and work has ended only if something says so.
 
-Claude Code 2.1.197 and 2.1.332 tell no hook of the end of a background task; they write a notification for the model
-into the transcript, at once (fates.notified). From the next hook of the session on that is known here. Codex tells of
-it by a late PostToolUse, or by its transcript alone: that is looked into at the stop.
+Claude Code 2.1.197 and 2.1.332 tell no hook of the end of a background task. They write a notification for the model
+into the transcript at once (call_outcomes), so the next hook of the session finds it. Codex reports it by a late
+PostToolUse, or only in its transcript, which is read at the stop.
 """
 
 from __future__ import annotations
@@ -49,15 +48,15 @@ MAX_EVENTS = 2000  # events of a session that are looked at; what stands open be
 
 
 class Rejudge:
-    """What judging again needs: the contracts in force, the state folder, that of the session, and the monotonic time
-    of the deadline. Raises LedgerError."""
+    """What rejudging needs: the contracts, the state folder, the project folder, and the monotonic time of the
+    deadline. Raises LedgerError."""
 
     def __init__(self, sources: Sequence[Source], state: str, folder: str, ends: float) -> None:
         self.sources, self.state, self.folder, self.ends = sources, state, folder, ends
         self.ledger = Ledger(state)
 
     def judge_now(self, kept: KeptCall) -> list[Verdict]:
-        """The verdicts on a call as things are now: one look, without patience."""
+        """Returns the verdicts on a call as of now: one probe, no waiting."""
         call, contracts = kept.guarded(), find_contracts(self.sources, kept.call)
         if not contracts:
             return []
@@ -73,8 +72,8 @@ class Rejudge:
         return rejudge_with_history(self.state, contracts, call, verdicts, self.folder)
 
     def list_possible(self, event: Event, kept: KeptCall | None) -> list[str]:
-        """The contracts that may be about a call of whose end nobody knows: of all that name its tool and do more
-        than observe, those that what was told before it does not rule out."""
+        """Returns the enforcing contracts that may apply to a call of unknown end: those that name its tool and that
+        the request does not rule out."""
         if kept is None:
             observing = event.data.get("observing", ())
             return [str(contract) for contract in event.data.get("contracts", ()) if contract not in observing]
@@ -87,14 +86,14 @@ class Rejudge:
         return [contract.id for contract in mine if may_apply(contract, call, moment, before=True)]
 
     def make_rows(self, verdicts: Sequence[Verdict], event: Event) -> list[dict[str, Any]]:
-        """Verdicts on the call of an event as the ledger keeps them."""
+        """Returns verdicts on the call of an event as the ledger stores them."""
         key = self.ledger.read_key()
         return [encode_verdict(verdict, "", key, event.identity) for verdict in verdicts]
 
     def rejudge_call(self, event: Event, kept: KeptCall, previous: Event | None = None) -> list[dict[str, Any]]:
-        """Judges a call that stands open once more: its verdicts as the ledger keeps them. What is verified now, or
-        is no longer pending, is written down; what no contract is about any more stays as it was `told` last (None:
-        when it ended)."""
+        """Judges an unresolved call once more and returns its verdicts as the ledger stores them. Records new ones
+        that are verified or no longer pending. A verdict whose contract no longer applies stays as it was `told` last
+        (None: at its end)."""
         verdicts = self.judge_now(kept)
         old = {identify_contract(row): row for row in (previous or event).data.get("verdicts", ())}
         rows = []
@@ -119,7 +118,7 @@ class Rejudge:
         return rows
 
     def record_judgement(self, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> bool:
-        """Writes a new judgement down; whether it is the first one."""
+        """Records a new judgement. Returns whether it is the first one."""
         if any(row.get("outcome") == FALSE_SUCCESS for row in rows):
             mark_cooldowns(self.state)  # what was pending has lied, and may rest
         kind = SETTLED if state == VERIFIED else JUDGED
@@ -129,8 +128,8 @@ class Rejudge:
         return new[0]
 
     def judge_background(self, event: Event, kept: KeptCall, fate: Fate, by: str) -> Correction | None:
-        """Judges background work that has ended, writes that down, and returns what is to be told of it:
-        nothing where the hook of another call that ran beside this one has done so in this moment."""
+        """Judges background work that has ended, records that, and returns the correction; nothing if a parallel hook
+        has just done so."""
         call = end_background(kept.call, fate)
         verdicts = self.judge_now(KeptCall(call, kept.at))
         rows = self.make_rows(verdicts, event)
@@ -145,15 +144,15 @@ class Rejudge:
 
 
 def is_over(event: Event, state: str, rows: Sequence[dict[str, Any]]) -> bool:
-    """Whether a call that stood open, by its event, is so no longer, though not verified. A source that did not
-    answer leaves an operation as it was; one that says that it is not done ends it."""
+    """Tells whether an unresolved call is resolved now, though not verified. A source without an answer leaves an
+    operation as it was; one that says "not done" ends it."""
     if any(row.get("operation") for row in rows):
         return event.state != REFUTED and state == REFUTED
     return event.state == PENDING and state != PENDING
 
 
 def end_background(call: ToolCall, fate: Fate | None) -> ToolCall:
-    """A call that went on in the background, as it is when it has ended."""
+    """Returns a background call as it is after its end."""
     if fate is None:
         return change_call(call, background=False)
     return change_call(call, background=False, exit_code=fate.code, reported=fate.said)
@@ -164,7 +163,7 @@ def change_call(call: ToolCall, **more: Any) -> ToolCall:
 
 
 def list_pending(events: Sequence[Event]) -> list[Event]:
-    """The calls whose work goes on in the background, as far as the ledger knows."""
+    """Returns the calls with work in the background, as far as the ledger knows."""
     over = {event.call for event in events if event.event in (JUDGED, SETTLED)}
     return [event for event in events if event.event == ENDED and event.state == PENDING and event.call not in over]
 
@@ -173,8 +172,8 @@ def judge_ended(
     harness: ModuleType, call: ToolCall, sources: Sequence[Source], state: str, folder: str, ends: float,
     path: str | None,
 ) -> list[Correction]:  # fmt: skip
-    """What is to be told of background work that has ended by the answer of `call`, or by what stands in the
-    transcript at `path` since it was looked at."""
+    """Returns the corrections for background work that has ended, according to the answer of `call` or the new part
+    of the transcript at `path`."""
     tasks: dict[str, int | None] = harness.finished(call) if hasattr(harness, "finished") else {}
     since = pending_calls.read_mark(state, call.session)
     notified: dict[str, Fate] = {}

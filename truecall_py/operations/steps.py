@@ -1,8 +1,8 @@
-"""How far an operation of several steps has come: neither done nor undone as long as one of its steps is not
-verified. Told by the ledger alone; asks no source, and takes a step of another instance for none of this one.
+"""Tracks operations of several steps: such an operation is done only when every step is verified. Reads only the
+ledger; asks no source.
 
-Instances are told apart by `by` (a template over the arguments of the steps, as the ledger keeps them), else by
-tenant and resource of the steps' receipts. A step of which that is not known counts only where there is one instance.
+Instances differ by `by` (a template over the steps' arguments as stored), else by the tenant and resource of the
+receipts. A step without these counts only if there is one instance.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STEPS = "steps "  # how the events begin that keep what was told
 @record(frozen=True)
 class Progress:
     """One instance: the state of each step by contract (verified, refuted, unverified, pending, unknown, duplicate,
-    not begun), `owners` of those that have one, and the `calls` that belong to it."""
+    not begun), `owners` of steps, and the `calls` that belong to it."""
 
     contract: str
     states: dict[str, str]
@@ -59,7 +59,7 @@ class Progress:
 
 
 class Arguments:
-    """The scope of `by`: the arguments of a call as the ledger keeps them."""
+    """The scope of `by`: the arguments of a call as stored."""
 
     def __init__(self, args: Any) -> None:
         self.args = args if isinstance(args, dict) else {}
@@ -70,8 +70,8 @@ class Arguments:
 
 
 def widen_events(ledger: Ledger, events: Sequence[Event], calls: Collection[str]) -> list[Event]:
-    """The events of a session, with what is told elsewhere of the operations that `calls` of it are steps of: in
-    other sessions, whose calls are named SESSION/CALL, and before the events here. Raises LedgerError."""
+    """Returns a session's events with those from elsewhere about the same operations: other sessions (whose calls are
+    named SESSION/CALL), and earlier events. Raises LedgerError."""
     names = {str(event.data["instance"]) for event in events
              if event.call in calls and event.event.startswith(INTENT) and event.data.get("instance")}  # fmt: skip
     known, here = {event.id for event in events}, {event.session for event in events}
@@ -89,7 +89,7 @@ def widen_events(ledger: Ledger, events: Sequence[Event], calls: Collection[str]
 
 
 def list_progress(contract: Contract, events: Sequence[Event]) -> list[Progress]:
-    """Every instance that was begun in the events of a session."""
+    """Returns every instance that was begun in the events of a session."""
     steps: list[str] = contract.plain["steps"]
     states_by: dict[str, dict[str, str]] = {}
     calls: dict[str, set[str]] = {}
@@ -116,7 +116,7 @@ def list_progress(contract: Contract, events: Sequence[Event]) -> list[Progress]
 
 
 def read_steps(contract: Contract, events: Sequence[Event]) -> list[tuple[str, str, str, str, str | None]]:
-    """(call, step, state, owner, instance) of every step that was begun, as it stands, in the order of the calls."""
+    """Returns (call, step, state, owner, instance) of every begun step, in the order of the calls."""
     steps, by = contract.plain["steps"], contract.plain.get("by")
     if by:  # of other sessions' calls the arguments are not known
         here = {event.session for event in events if event.event in (REQUESTED, ENDED)}
@@ -150,7 +150,7 @@ def read_steps(contract: Contract, events: Sequence[Event]) -> list[tuple[str, s
 
 
 def name_instance(by: str, args: Any) -> str | None:
-    """The instance that the arguments of a call name; None where they name none."""
+    """Returns the instance that the arguments of a call name, or None."""
     try:
         return str(resolve_text(by, Arguments(args), "text"))
     except Unverified:
@@ -160,8 +160,8 @@ def name_instance(by: str, args: Any) -> str | None:
 def judge_at_stop(
     contract: Contract, call: ToolCall, world: World, events: Sequence[Event], mine: Sequence[Event], stop: Stop
 ) -> Verdict | None:
-    """The Verdict on what was begun in this turn and is not finished; None where nothing is, or where the agent was
-    held for it in this turn already."""
+    """Returns the Verdict on what this turn began and left unfinished; None if there is nothing, or the agent was
+    already held for it in this turn."""
     ours = {event.call for event in mine}
     partial = [
         progress for progress in list_progress(contract, events) if progress.is_partial and progress.calls & ours
@@ -181,8 +181,8 @@ def judge_at_stop(
 def list_for_call(
     sources: Sequence[Source], ledger: Ledger, events: Sequence[Event], call: str
 ) -> list[tuple[str, str]]:  # fmt: skip
-    """(contract, how far the whole has come) of each operation of several steps that a call is a step of, and that is
-    not done; `events` are those of its session. Raises LedgerError."""
+    """Returns (contract, progress) of each unfinished operation that a call is a step of; `events` are those of its
+    session. Raises LedgerError."""
     lines = []
     for source in sources:
         try:

@@ -1,5 +1,5 @@
-"""What is judged when an agent wants to stop: contracts with `event: stop`, and the claims of its last message. Tells
-nobody of it; what cannot be told is never a pass, and never a lie."""
+"""Judges what counts at a stop: contracts with `event: stop`, and the claims of the agent's last message. An unknown
+result is neither a pass nor a false success."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MESSAGE_LIMIT = 200_000  # characters of a message, from its end
 
 
 def name_contract(contract: Contract) -> str:
-    """The name of a contract among those of all files."""
+    """Returns the name of a contract, unique among all files."""
     return f"{contract.id} of {shorten_path(contract.file)}"
 
 
@@ -43,9 +43,8 @@ def needs_calls(contract: Contract) -> bool:
 
 
 def supports_claim(contract: Contract, call: ToolCall, ends: float) -> bool | str | None:
-    """Whether a call that has ended is one that the contract asks for: FAILED where a claim would need it, and it
-    said itself that it failed (a `when` that is about that decides for itself); None where a condition, or how it
-    ended, cannot be told."""
+    """Tells whether an ended call is one that the contract asks for. FAILED if it reported a failure (unless a `when`
+    of the contract decides about that); None if a condition or the end of the call is not known."""
     if not contract.names(call):
         return False
     world = World(call.start_cwd, contract.project, ends)
@@ -62,7 +61,7 @@ def supports_claim(contract: Contract, call: ToolCall, ends: float) -> bool | st
 
 
 def has_succeeded(call: ToolCall, world: World) -> bool | str | None:
-    """Whether a call reported success: True, FAILED, or None where nobody says it, or it still runs."""
+    """Tells whether a call reported success: True, FAILED, or None if that is not known or it still runs."""
     if call.background:
         return None
     if find_exit_code(call, world) not in (None, 0):
@@ -72,7 +71,7 @@ def has_succeeded(call: ToolCall, world: World) -> bool | str | None:
 
 
 def match_calls(sources: Sequence[Source], call: ToolCall, ends: float) -> dict[str, bool | str | None]:
-    """For each contract at the stop that asks for calls, whether this is one (see stands_behind)."""
+    """Returns, for each stop contract that asks for calls, whether this call is one (see supports_claim)."""
     answers: dict[str, bool | str | None] = {}
     for source in sources:
         try:
@@ -87,9 +86,9 @@ def judge_contract(
     contract: Contract, stop: Stop, events: Sequence[Event] | None, mine: Sequence[Event], ends: float,
     steps: Sequence[Event] = (),
 ) -> Verdict | None:  # fmt: skip
-    """The Verdict at a stop; None where the contract is not about it. `events` are those of the session (None:
-    nobody knows them all), `mine` those of the calls in it that may stand behind the message, `begun` all that are
-    known of operations of several steps."""
+    """Returns the Verdict at a stop; None if the contract does not apply. `events` are those of the session (None:
+    not all are known), `mine` the events of calls that may support the message, `begun` those of operations with
+    several steps."""
     call = ToolCall(stop.harness, stop.event, "", frozenset(), {}, cwd=stop.cwd, start_cwd=contract.project,
                     session=stop.session, agent=stop.agent)  # fmt: skip
     world = World(contract.project, contract.project, ends, None, contract.seconds("timeout"),
@@ -124,7 +123,7 @@ def judge_contract(
 
 
 def has_claim(claims: Sequence[str], stop: Stop, world: World) -> bool:
-    """Whether the last message claims it. Raises Unverified."""
+    """Tells whether the last message makes the contract's claim. Raises Unverified."""
     if stop.message is None:
         raise Unverified("the last message was not told", "harness")
     text = stop.message[-MESSAGE_LIMIT:]
@@ -132,9 +131,8 @@ def has_claim(claims: Sequence[str], stop: Stop, world: World) -> bool:
 
 
 def judge_calls(contract: Contract, events: Sequence[Event] | None, mine: Sequence[Event]) -> tuple[str, str]:
-    """(state, what was found) of the calls that the contract asks for: VERIFIED where one stands behind the message,
-    UNVERIFIED where that cannot be told: it may still run, was made before anybody asked for it, or in an earlier
-    turn, of which the message may speak."""
+    """Returns (state, evidence) of the calls that the contract asks for. VERIFIED if one supports the message.
+    UNVERIFIED if that is not known: the call still runs, or belongs to an earlier turn that the message may mean."""
     calls = [event for event in mine if event.event == ENDED]
     ended_calls = [event for event in events or mine if event.event == ENDED]
     over = find_failed_since(contract, ended_calls, events or mine)
@@ -152,8 +150,8 @@ def judge_calls(contract: Contract, events: Sequence[Event] | None, mine: Sequen
 
 
 def find_failed_since(contract: Contract, ended: Sequence[Event], events: Sequence[Event]) -> set[int]:
-    """The ids of those calls that succeeded, and failed when the same agent made the same call again, in the same
-    folder as far as that is known: what came of that counts."""
+    """Returns the ids of successful calls that failed when the same agent repeated them, in the same folder if known.
+    The repetition counts."""
     folders = {event.call: event.data.get("cwd") for event in events if event.event == REQUESTED}
     failed: dict[tuple[str, str, Any], int] = {}
     over = set()
@@ -168,8 +166,8 @@ def find_failed_since(contract: Contract, ended: Sequence[Event], events: Sequen
 
 
 def recheck_support(event: Event, contract: Contract, events: Sequence[Event]) -> bool | str | None:
-    """Whether a call stands behind the message, by all that is known of it by now: not one whose effect was not there
-    when it was last looked at. One that went on in the background has to have ended well."""
+    """Tells whether a call still supports the message: not if its effect was missing at the last probe. A background
+    call must have ended well."""
     answer: bool | str | None = event.data.get("stop", {}).get(name_contract(contract))
     if not contract.plain.get("claims"):
         return answer
@@ -183,7 +181,7 @@ def recheck_support(event: Event, contract: Contract, events: Sequence[Event]) -
 
 
 def describe_calls(contract: Contract) -> str:
-    """The calls that a contract at the stop asks for, in words."""
+    """Describes the calls that a stop contract asks for."""
     from truecall_py.contracts.matchers import describe
 
     plain = contract.plain

@@ -1,9 +1,9 @@
-"""What stands open when an agent wants to stop: by the ledger, by the client's transcript, and by one more look at
-what is there now. Tells nobody of it, and never takes a call for ended of which nobody has said so.
+"""Finds what is unresolved when an agent wants to stop: from the ledger, the client's transcript and one more probe.
+A call counts as ended only if something says so.
 
-Calls that stand open are judged once more (`unsettled` keeps them), those of whose end no hook was told are looked up
-in the client's transcript, and background tasks that have ended are judged. What stands open of earlier turns (the
-person interrupted one, work in the background ended after one) counts until it was told at a stop.
+Unresolved calls (kept by `pending_calls`) are judged once more. Calls whose end no hook saw are looked up in the
+client's transcript. Background tasks that have ended are judged. Unresolved calls of earlier turns (the user
+interrupted one, or background work ended after one) count until a stop has reported them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NO_END = "no hook was told how the call ended"
 
 
 class Gate(Rejudge):
-    """One stop: who stops, what is enforced, what the ledger knows. Raises LedgerError."""
+    """One stop: who stops, which contracts apply, and what the ledger knows. Raises LedgerError."""
 
     def __init__(
         self, harness: ModuleType, stop: Stop, found: Sequence[Source], state: str, folder: str, ends: float
@@ -60,7 +60,7 @@ class Gate(Rejudge):
         self.note_unrecorded(event)
 
     def note_unrecorded(self, event: Event) -> None:
-        """Writes down, as that event, that the ledger could not take down every call, so that this turn tells it."""
+        """Records that the ledger missed a call of this turn, so that this stop reports it."""
         marks = unrecorded_calls.list_marks(self.state, self.stop.session, self.stop.agent)
         if not marks:
             return
@@ -82,7 +82,7 @@ class Gate(Rejudge):
         self.turn_ids = {event.id for event in open_calls.select_turn(self.own_events, self.stops, stop)}
 
     def read_older(self) -> list[Event]:
-        """The events of calls that may stand open and were made before the last MANY events."""
+        """Returns the events of calls that may be unresolved and are older than the last MANY events."""
         first, session = self.events[0].id, self.stop.session
         floor = open_calls.find_last_stop(self.stops, self.stop)
         calls = {event.call for event in self.ledger.refuted(session, first, MAX_REFUTED) if event.id > floor}
@@ -91,14 +91,14 @@ class Gate(Rejudge):
         return sorted(events, key=lambda event: event.id)
 
     def is_due(self, call: Open) -> bool:
-        """Whether what stands open is to be told at this stop: it is of this turn, was told at none, or was told at
-        one in this turn."""
+        """Tells whether an unresolved verdict is reported at this stop: it is of this turn, or no earlier turn's stop
+        reported it."""
         return call.event.id in self.turn_ids or call.key not in self.shown or call.key in self.shown_now
 
     # -- looking again -------------------------------------------------------------------------------------
 
     def resolve_endless(self) -> list[Open]:
-        """Finds out how calls ended of whose end no hook was told; what nobody can tell stands open."""
+        """Finds how the calls ended whose end no hook saw. The rest stays unresolved."""
         floor = open_calls.find_last_stop(self.stops, self.stop)
         endless = [
             event
@@ -137,11 +137,12 @@ class Gate(Rejudge):
         return [call for call in unresolved if self.is_due(call)]
 
     def is_short(self, call: ToolCall) -> bool:
-        """Whether a call is over when the agent stops, though nothing says so: a command may still run."""
+        """Tells whether a call must be over when the agent stops, although no event says so. A command may still
+        run."""
         return "shell" not in (self.harness.inner(call) if hasattr(self.harness, "inner") else call).kinds
 
     def record_end(self, kept: KeptCall, fate: Fate | None) -> None:
-        """Judges a call of whose end no hook was told, and writes down that it ended."""
+        """Judges a call whose end no hook saw, and records that it ended."""
         fate = fate or Fate(UNKNOWN)
         call = change_call(kept.call, reported=fate.said, exit_code=fate.code, text=fate.text or None)
         if hasattr(self.harness, "inner"):
@@ -158,7 +159,7 @@ class Gate(Rejudge):
         return next((call.policy for call in self.sources if call.policy), {})
 
     def rejudge_open(self) -> dict[str, list[dict[str, Any]]]:
-        """New verdicts on the calls that stand open, by call; what is settled now is written down."""
+        """Returns new verdicts on the unresolved calls, by call. Records the resolved ones."""
         fresh: dict[str, list[dict[str, Any]]] = {}
         over = {event.call: event for event in self.events if event.event == JUDGED}
         unresolved = open_calls.list_open(self.events, self.own_events, {})
@@ -184,22 +185,22 @@ class Gate(Rejudge):
         return fresh
 
     def read_notifications(self) -> dict[str, Fate]:
-        """How work in the background ended, as far as the transcript says."""
+        """Returns how background work ended, as far as the transcript says."""
         return call_outcomes.read_notices(self.stop.harness, self.stop.transcript, 1, World(ends=self.ends))[0]
 
     def has_ended(self, event: Event) -> bool:
-        """Whether a background task has ended, as far as the stop tells."""
+        """Tells whether a background task has ended, as far as the stop payload says."""
         task, running = event.data.get("background"), self.stop.running
         return bool(task) and running is not None and task not in running
 
     def has_lost_ledger(self) -> bool:
-        """Whether the ledger was begun anew while this turn went on."""
+        """Tells whether the ledger was replaced during this turn."""
         turn = self.stop.turn.partition("/")[0]
         return any(event.event == LOST and event.turn.partition("/")[0] == turn for event in self.events)
 
     def list_running(self) -> set[str]:
-        """The calls that are asked for after this turn: what runs in the background, and what sub-agents do that
-        have not stopped."""
+        """Returns the calls that a later stop answers for: background work, and those of sub-agents that still
+        run."""
         over = {event.call for event in self.events if event.event in (JUDGED, SETTLED)}
         gone = {event.agent for event in self.events if event.event == STOP}
         return {
@@ -210,7 +211,7 @@ class Gate(Rejudge):
     # -- the decision --------------------------------------------------------------------------------------
 
     def list_open(self, lost: Sequence[Open]) -> list[Open]:
-        """What stands open and is to be told, with what is known of each for the order that it gets."""
+        """Returns the unresolved verdicts to report, with the facts that decide their orders."""
         unresolved = [*open_calls.list_open(self.events, self.own_events, self.rejudge_open()), *lost]
         marked = os.path.exists(os.path.join(self.state, COOLDOWNS))
         rests = SessionHistory(self.ledger, self.stop.session, self.find_policy()).find_cooldowns() if marked else {}
@@ -222,7 +223,7 @@ class Gate(Rejudge):
         ]  # fmt: skip
 
     def judge_claims(self) -> tuple[list[Verdict], list[str]]:
-        """The verdicts of what is judged at the stop, and what is wrong with contract files."""
+        """Returns the verdicts of the stop contracts, and the faults of contract files."""
         events = self.ledger.session(self.stop.session, MAX_EVENTS)  # with what was settled only now
         whole = events if self.complete and not self.has_lost_ledger() else None
         mine = open_calls.select_delegated(events, self.stop)
@@ -234,7 +235,7 @@ class Gate(Rejudge):
 
 
 def without_paused(row: dict[str, Any], rests: Container[str]) -> dict[str, Any]:
-    """A verdict with those of its alternatives that do not rest themselves."""
+    """Returns a verdict without the alternatives that are paused themselves."""
     return {**row, "alternatives": [route for route in row.get("alternatives", ()) if route not in rests]}
 
 
@@ -255,7 +256,7 @@ def judge_sources(
 
 
 def make_unknown(event: Event, contracts: Sequence[str], why: str, state: str = UNVERIFIED) -> list[Open]:
-    """A call of whose end nobody knows, as it stands open; none where no contract can be about it."""
+    """Returns a call of unknown end as unresolved; nothing if no contract can apply to it."""
     row = {"contract": ", ".join(contracts), "state": state, "cause": "tool", "found": why,
            "expected": "a call that has ended"}  # fmt: skip
     return [Open(event, row, state)] if contracts else []

@@ -1,8 +1,5 @@
-"""The gate at the stop: whether an agent may end its turn, by what the ledger says of it and what is there now. Holds
-an agent once, and never again for the same; never lets a doubt pass for a success.
-
-Before it holds anybody it looks again (`gate`).
-"""
+"""Decides at a stop whether the agent may end its turn, from the ledger and one more probe (`gate`). Holds an agent
+once and never twice for the same reason. An unverified effect is never a pass."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ def answer_stop(
     harness: ModuleType, stop: Stop, sources: Sequence[Source], state: str, folder: str, ends: float,
     notices: tuple[str, ...],
 ) -> Reply:  # fmt: skip
-    """The answer to an agent that wants to stop."""
+    """Returns the reply to an agent that wants to stop."""
     notices += list_untrusted(stop, sources, state)
     if not any(source.index is not None for source in sources):
         return render_answer(harness, stop, "", notices)
@@ -77,22 +74,22 @@ def answer_stop(
 
 
 def is_actionable(verdict: Verdict) -> bool:
-    """Whether what was found at the stop is the agent's to mend."""
+    """Tells whether the agent can fix an unresolved verdict."""
     return verdict.state == REFUTED or verdict.cause in open_calls.ACTIONABLE_CAUSES
 
 
 def hold_once(state: str, stop: Stop, what: str = "") -> bool:
-    """Whether this agent was held in this turn before (for `what`), by a mark beside the ledger; it is set now."""
+    """Tells whether this agent was already held in this turn (for `what`), and marks that beside the ledger."""
     return mark_shown(state, f"{stop.session}{stop.turn}", stop.agent, f"stop {what}")
 
 
 def list_notices(verdicts: Sequence[Verdict], holding: Sequence[Verdict]) -> tuple[str, ...]:
-    """What the person is told of the rest."""
+    """Returns the notices for the user about everything else."""
     return tuple(stop_words.render_verdict_notice(verdict) for verdict in verdicts if verdict not in holding)
 
 
 def list_untrusted(stop: Stop, sources: Sequence[Source], state: str) -> tuple[str, ...]:
-    """What the person is told, once a session, of contract files by which nothing was judged: nobody trusted them."""
+    """Returns the notices about untrusted contract files, once a session."""
     return tuple(
         stop_words.render_untrusted_notice(source.path, source.why) for source in sources
         if source.status == store.UNTRUSTED and stop.session and not stop.agent
@@ -101,7 +98,7 @@ def list_untrusted(stop: Stop, sources: Sequence[Source], state: str) -> tuple[s
 
 
 def record_stop(gate: Gate, hold: bool, opened: Sequence[Open], verdicts: Sequence[Verdict]) -> bool:
-    """Writes the stop down, in as many events as it takes; whether that could be done."""
+    """Records the stop, in as many events as needed. Returns whether that succeeded."""
     at, stop = time.time(), gate.stop
     keys = [list(call.key) for call in opened]
     parts = range(0, len(keys) or 1, KEYS_PER_EVENT)
@@ -124,7 +121,7 @@ def record_stop(gate: Gate, hold: bool, opened: Sequence[Open], verdicts: Sequen
 
 
 def keep_evidence(gate: Gate, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """What the ledger keeps of verdicts at a stop; of a contract with `store: none`, not what was found."""
+    """Returns stop verdicts as they are stored; without evidence for a contract with `store: none`."""
     rows = [encode_verdict(verdict, "", gate.ledger.read_key(), "") for verdict in verdicts[:KEYS_PER_EVENT]]
     return [
         {name: value for name, value in row.items() if not other.private or name not in ("found", "expected")}
@@ -135,7 +132,8 @@ def keep_evidence(gate: Gate, verdicts: Sequence[Verdict]) -> list[dict[str, Any
 def answer_without_session(
     harness: ModuleType, stop: Stop, sources: Sequence[Source], ends: float, notices: tuple[str, ...]
 ) -> Reply:
-    """The answer where the client names no session: nobody can be held once, so the person is told."""
+    """Returns the reply if the client names no session. No agent can be held only once then, so the user is
+    notified."""
     verdicts, wrong = judge_sources(sources, stop, None, (), ends)
     notices += (stop_words.render_unverified_notice("the client names no session"),)
     notices += (*map(stop_words.render_damaged_notice, wrong), *list_notices(verdicts, ()))
@@ -146,7 +144,7 @@ def answer_without_ledger(
     harness: ModuleType, stop: Stop, sources: Sequence[Source], state: str, ends: float, error: LedgerError,
     notices: tuple[str, ...],
 ) -> Reply:  # fmt: skip
-    """The answer where nobody can say what was done: the agent is held once, to tell the person so."""
+    """Returns the reply if the ledger cannot be read: the agent is held once, to tell the user."""
     verdicts, wrong = judge_sources(sources, stop, None, (), ends)
     holding = [verdict for verdict in verdicts if verdict.mode != "observe" and is_actionable(verdict)]
     notices += (stop_words.render_unverified_notice(error.what),)
