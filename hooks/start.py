@@ -1,8 +1,8 @@
-"""Started by run.sh with `-I -S`: finds the package beside itself and calls the hook. Nothing else.
+"""Started by run.sh with `-I -S`: finds the package beside this file and calls the hook.
 
-The folder is appended, never put first: what stands in a project may not shadow the standard library. The package's
-modules are found by their names, without listing a folder a room, which would cost the hook 5 % more; whatever is not
-found that way is left to Python's own finder.
+The folder is appended to sys.path, never put first, so that a project cannot shadow the standard library. RoomFinder
+locates modules by name without listing their folders, which would cost the hook 5 % more. Python's own finder gets
+the rest.
 """
 
 import _frozen_importlib_external as importer
@@ -10,7 +10,7 @@ import os
 import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
-# In the wheel this folder lies inside the package, in the repository beside it.
+# The wheel has this folder inside the package, the repository beside it.
 parent = os.path.dirname(here)
 root = os.path.dirname(parent) if os.path.basename(parent) == "truecall_py" else parent
 sys.path.append(root)
@@ -41,4 +41,4 @@ from truecall_py.hook.main import main  # noqa: E402
 
 status = main(sys.argv[1:], seal=True)
 sys.stdout.flush()
-os._exit(status)  # a thread that still waits for a name server must not hold the answer back
+os._exit(status)  # do not wait for a thread that still waits for a name server

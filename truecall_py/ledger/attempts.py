@@ -1,9 +1,8 @@
-"""How often a call was tried, and what its session has spent, from the events of the ledger. Counts; words nothing,
-never judges the world, and is loaded only where something was refuted.
+"""Counts how often a call was tried, and how many attempts its session has spent, from the events of the ledger.
+Loaded only after a refutation.
 
-An attempt is what an agent does before it hears of the last one: calls that ran side by side are one. It is given
-back once its effect is there. What a compiler, a linter or a test says is worked on: after an edit the same call is
-a new one.
+Calls that ran side by side are one attempt: the agent had not seen the first result yet. An attempt is given back
+once its effect is there. After an edit, a call that compiles, lints or tests is a new one.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ if TYPE_CHECKING:
 
 WORKED_ON = (COMPILE, LINT, TEST)
 NOT_YET_WRITTEN = 1 << 62  # the place in the ledger of what is not written yet
-MAX_EARLIER = 2  # earlier attempts that are told
+MAX_EARLIER = 2  # earlier attempts that a correction lists
 GUARD = "guard"  # why a call was refused, as remembering.barred has it
 
 
 @record(frozen=True)
 class Try:
-    """One call that ended or was refused. `asked` and `ended` are places in the ledger; `rows` its verdicts as they
-    stand; `landed` says that its effect is there; `event` is None for the call that is judged now."""
+    """One call that ended or was refused. `asked` and `ended` are positions in the ledger; `rows` are its current
+    verdicts; `landed` says that its effect is there; `event` is None for the call that is being judged."""
 
     asked: int
     ended: int
@@ -65,23 +64,23 @@ class Try:
 
     @property
     def wrong(self) -> list[dict[str, Any]]:
-        """The verdicts by which it failed: the effect was not there, and the agent was told so."""
+        """The verdicts by which it failed: the effect was missing, and the agent was told."""
         return [row for row in self.rows if row.get("state") == REFUTED and row.get("form") in SHOWN_FORMS]
 
     @property
     def failed(self) -> bool:
-        """Whether it was refused or refuted. A failure that said so itself and got no word is work that goes on."""
+        """Whether it was refused or refuted. A reported failure without a correction does not count."""
         return self.refused or bool(self.wrong)
 
     @property
     def counts(self) -> bool:
-        """Whether it is of those that a session may have; a failure that said so itself only if it was a repeat."""
+        """Whether it counts against the session's limit; a reported failure only if it was a repetition."""
         first = int(self.data.get("attempt") or 1) == 1
         return self.refused or any(not first or row.get("outcome") != REPORTED_FAILURE for row in self.wrong)
 
 
 def list_tries(events: Sequence[Event]) -> list[Try]:
-    """The calls of a session that ended or were refused, in the order of their ends."""
+    """Returns the calls of a session that ended or were refused, in the order of their ends."""
     requested = {event.call: event.id for event in events if event.event == REQUESTED}
     later = {event.call: event for event in reversed(events) if event.event in (JUDGED, SETTLED)}  # the first counts
     settled = {event.call for event in events if event.event == SETTLED}
@@ -95,13 +94,13 @@ def list_tries(events: Sequence[Event]) -> list[Try]:
 
 
 def is_only_guarded(event: Event) -> bool:
-    """Whether nothing is asked of a call but what its guards asked before it, and it went well by its own word."""
+    """Tells whether a call had only guards, and reported success."""
     return event.event == ENDED and not event.data.get("verdicts") and event.data.get("reported") == SUCCESS
 
 
 def group_attempts(same: Sequence[Try], batches: Sequence[int]) -> list[list[Try]]:
-    """Calls with the same arguments as attempts: one that was asked for before another had ended belongs to it, also
-    if another agent asked; `batches` are the places where a batch of calls ended."""
+    """Groups calls with the same arguments into attempts: a call requested before another had ended belongs to it,
+    even of another agent. `batches` are the positions where a batch of calls ended."""
     groups: list[list[Try]] = []
     for attempt in same:
         if groups and any(
@@ -116,15 +115,15 @@ def group_attempts(same: Sequence[Try], batches: Sequence[int]) -> list[list[Try
 
 
 def is_same_batch(one: Try, other: Try, batches: Sequence[int]) -> bool:
-    """Whether two calls that ran one after the other were made in one breath. Batches are told of since the first lie
-    for which a route may rest, so nothing is known of the time before."""
+    """Tells whether two consecutive calls were of one batch. Batches are recorded only after the first false success
+    that can pause a tool."""
     told = one.refused or any(row.get("outcome") == FALSE_SUCCESS and row.get("route") for row in one.rows)
     between = any(one.ended < place < other.ended for place in batches)
     return bool(batches) and told and not between and (one.turn, one.agent) == (other.turn, other.agent)
 
 
 def find_trial(history: SessionHistory, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
-    """Where a refuted call stands. Raises LedgerError."""
+    """Returns the attempts so far of a refuted call. Raises LedgerError."""
     events = history.list_before(call)
     past, mine = list_tries(events), history.identity(call)
     request = next(
@@ -153,7 +152,8 @@ def find_trial(history: SessionHistory, call: ToolCall, verdict: Verdict, said: 
 
 
 def is_used_up(history: SessionHistory, call: ToolCall, more: int = 0) -> bool:
-    """Whether the session has spent all its attempts before this call, and so many `more`. Raises LedgerError."""
+    """Tells whether the session had spent all of its attempts before this call, counting `more`. Raises
+    LedgerError."""
     events = history.list_before(call)
     batches = [event.id for event in events if event.event == BATCH]
     most = int(history.policy.get("session", retry_budgets.SESSION_LIMIT))
@@ -167,8 +167,8 @@ def select_same(past: Sequence[Try], identity: str) -> list[Try]:
 def count_attempts(
     series: Sequence[list[Try]], past: Sequence[Try], kind: str, verdict: Verdict
 ) -> tuple[list[list[Try]], bool]:
-    """The attempts at a call that count before the last of `series`, the one that is judged now; and whether an edit
-    made it a new one."""
+    """Returns the number of attempts that count before the last of `series`, and whether an edit made the call a new
+    one."""
     counted: list[list[Try]] = []
     before: list[Try] = []
     edited = False
@@ -187,8 +187,8 @@ def count_attempts(
 
 
 def has_edit_between(past: Sequence[Try], before: Sequence[Try], after: Sequence[Try], verdict: Verdict) -> bool:
-    """Whether something was edited between two attempts: a file by its own tool, or what a command may change. What
-    failed or stands open, and another run that the same contract is about, edit nothing."""
+    """Tells whether something was edited between two attempts: by a tool that edits files, or by a command that may
+    change them. Failed or unresolved calls, and other runs that the same contract is about, do not count."""
     since, until = min(attempt.asked for attempt in before), min(attempt.asked for attempt in after)
     for attempt in past:
         if attempt.event is None or not since < attempt.ended < until or attempt in before or attempt in after:
@@ -207,7 +207,7 @@ def has_edit_between(past: Sequence[Try], before: Sequence[Try], after: Sequence
 
 
 def may_alter(command: Any) -> bool:
-    """Whether a shell command may have changed anything."""
+    """Tells whether a shell command may have changed anything."""
     if not isinstance(command, str):
         return False
     from truecall_py.shell.commands import simple_commands
@@ -218,7 +218,7 @@ def may_alter(command: Any) -> bool:
 
 
 def count_spent(past: Sequence[Try], events: Sequence[Event], batches: Sequence[int]) -> int:
-    """The attempts of a session that were refuted or refused and not put right since."""
+    """Counts the attempts of a session that were refuted or refused and not fixed since."""
     used: set[tuple[int, int]] = set()
     by_call: dict[str, list[Try]] = {}
     for attempt in past:
@@ -231,7 +231,7 @@ def count_spent(past: Sequence[Try], events: Sequence[Event], batches: Sequence[
 
 
 def is_made_good(one: Try, events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
-    """Whether what a call did not bring about is there since, by itself or by a way that the contract names."""
+    """Tells whether the missing effect of a call is there now, by itself or by an alternative of the contract."""
     if one.event is None:
         return False
     if one.data.get("why") == GUARD:
@@ -251,8 +251,8 @@ def is_made_good(one: Try, events: Sequence[Event], used: set[tuple[int, int]]) 
 
 
 def has_met_guard_since(one: Try, row: dict[str, Any], events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
-    """Whether the guard that refused a call let one through since: what it wanted is known to the agent now, whatever
-    the other call was about. Each makes up for one refusal."""
+    """Tells whether the guard that refused a call has passed another one since, so that the agent knows its
+    condition. Each pass offsets one refusal."""
     guard = list(identify_contract(row))
     for later in events:
         met = later.data.get("met", ()) if later.id > one.ended and later.event == REQUESTED else ()
@@ -263,7 +263,7 @@ def has_met_guard_since(one: Try, row: dict[str, Any], events: Sequence[Event], 
 
 
 def has_succeeded_since(one: Try, row: dict[str, Any], events: Sequence[Event]) -> bool:
-    """Whether the very same was expected of a later call by the same contract, and was there."""
+    """Tells whether the same contract verified the same effect of a later call."""
     wanted = (VERIFIED, row.get("expected"), identify_contract(row))
     return bool(wanted[1]) and any(
         (verdict.get("state"), verdict.get("expected"), identify_contract(verdict)) == wanted
@@ -273,7 +273,7 @@ def has_succeeded_since(one: Try, row: dict[str, Any], events: Sequence[Event]) 
 
 
 def is_related(one: Try, verdict: Verdict, mine: str) -> bool:
-    """Whether a call was about the same effect: the same call, the same contract, or one that grants the same."""
+    """Tells whether a call was about the same effect: the same call or contract, or one that grants the same."""
     if one.refused:
         return one.event is not None and one.event.identity == mine
     return any(
@@ -284,8 +284,8 @@ def is_related(one: Try, verdict: Verdict, mine: str) -> bool:
 
 
 def list_changes(call: ToolCall, mine: str, earlier: Sequence[Try], edited: bool) -> tuple[str, ...] | None:
-    """What is another since the attempt before: the names of arguments, and whether something was edited; None where
-    there was none, or nobody knows its arguments."""
+    """Returns what changed since the previous attempt: names of arguments, and whether something was edited. None
+    without a previous attempt or without its arguments."""
     if not earlier:
         return None
     older, now = earlier[-1].data.get("args", {}), mask_args(call.args)
@@ -299,8 +299,8 @@ def list_changes(call: ToolCall, mine: str, earlier: Sequence[Try], edited: bool
 
 
 def describe_earlier(counted: Sequence[list[Try]], earlier: Sequence[Try]) -> tuple[str, ...]:
-    """The last attempts in a line each: those at this very call by their numbers, and before them what else was tried
-    for the same effect."""
+    """Returns the last attempts, one line each: those of this very call by number, and before them others for the
+    same effect."""
     own = [(number, group[-1]) for number, group in enumerate(counted, 1)][-MAX_EARLIER:]
     inside = [attempt for group in counted for attempt in group]
     others = (
@@ -313,7 +313,7 @@ def describe_earlier(counted: Sequence[list[Try]], earlier: Sequence[Try]) -> tu
 
 
 def describe_try(one: Try) -> str:
-    """What became of a call."""
+    """Describes the result of a call."""
     tool = one.event.tool if one.event else ""
     if one.refused:
         why = "by a guard" if one.data.get("why") == GUARD else "since its route rested"

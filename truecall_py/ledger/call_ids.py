@@ -1,7 +1,6 @@
-"""Under which name a call stands in the ledger. A client's id for it is one, but models that number their calls anew
-give the same one again: then the later call gets a name of its own, or it would be taken for a second copy of the
-earlier one's hook and forgotten. Never gives the copies of one hook different names.
-"""
+"""Chooses the name of a call in the ledger. A client's id usually serves; but a model that restarts its numbering
+reuses ids. Then the later call gets its own name, so that it is not taken for a second copy of the earlier one's
+hook. All copies of one hook choose the same name."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ CHAIN_SQL = """SELECT call, event, identity, turn, at FROM events
 
 
 class KnownCall:
-    """What the ledger knows of the calls that came under one name."""
+    """What the ledger knows of the calls under one name."""
 
     def __init__(self, name: str) -> None:
         self.name, self.identity, self.turn, self.refused = name, "", "", 0.0
@@ -40,8 +39,8 @@ class KnownCall:
 
 
 def find_name(ledger: Ledger, call: ToolCall, identity: str, at: float) -> str:
-    """The name of `call`; `identity` is its keyed digest, `at` the time now in seconds since the epoch. Raises
-    LedgerError."""
+    """Returns the name of `call`. `identity` is its keyed digest, `at` the time now in seconds since the epoch.
+    Raises LedgerError."""
     if len(call.call_id) > MAX_ID:
         return call.call_id
     known: dict[str, KnownCall] = {}
@@ -57,16 +56,16 @@ def find_name(ledger: Ledger, call: ToolCall, identity: str, at: float) -> str:
 
 
 def find_before(known: list[KnownCall], call: ToolCall, identity: str, at: float) -> Iterator[Any]:
-    """The names under which a call that is about to be made may have been told of already, by another copy of the
-    hook. Every copy answers before the call is made."""
+    """Returns the names under which another copy of the hook may have recorded a call that is about to be made. Every
+    copy answers before the call is made."""
     for call_ in known:
         if not call_.over and call_.identity == identity and (not call_.refused or at - call_.refused < COPY_WINDOW):
             yield call_.name
 
 
 def find_after(known: list[KnownCall], call: ToolCall, identity: str, at: float) -> Iterator[Any]:
-    """The names under which a call that has ended may be known: as it was asked for; by another copy of the hook; as
-    it was asked for before some other hook changed its arguments."""
+    """Returns the names under which an ended call may be known: as requested, as recorded by another copy of the
+    hook, or as requested before some other hook changed its arguments."""
     turn = name_turn(call)
     yield from (call_.name for call_ in known if not call_.over and call_.identity == identity)
     yield from (

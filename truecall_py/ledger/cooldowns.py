@@ -1,7 +1,8 @@
-"""Which routes rest, from the events of the ledger: a tool, or a shell contract, that lied too often is left alone
-for some ticks. Loaded only where something lied; words nothing, refuses nothing.
+"""Finds the paused routes (a tool, or a shell contract) after repeated false successes, from the events of the
+ledger. Loaded only after a false success.
 
-A tick is one batch of calls. Where the client tells of none, it is a group of calls that ran side by side.
+The unit (`ticks`) is one batch of calls. If the client does not report batches, it is a group of calls that ran side
+by side.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def find_cooldowns(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[str, Cooldown]:
-    """The routes that rest after these events of a session. `policy` is the contract file's own."""
+    """Returns the routes that are paused after these events of a session. `policy` is the contract file's own."""
     cooldowns: dict[str, Cooldown] = {}
     after = int(policy.get("quarantine", {}).get("after", 2))
     ticks = int(policy.get("quarantine", {}).get("ticks", 3))
@@ -30,7 +31,7 @@ def find_cooldowns(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[s
     last: dict[tuple[str, str], int] = {}  # where a call with these arguments lied last
     for index, rows in iterate_judgements(events):
         call = events[index]
-        counted = set()  # a call lies once, however many contracts say so
+        counted = set()  # one false success per call, however many contracts refute it
         for row in rows:
             route = find_route(row)
             if not route or row.get("mode") == "observe":
@@ -59,8 +60,8 @@ def find_cooldowns(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[s
 
 
 def iterate_judgements(events: Sequence[Event]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """(place, verdicts) of each time that calls were judged: at their end, and once what was pending then had ended.
-    What was said of a call at its end stays said, however it was put right."""
+    """Yields (position, verdicts) of each time that calls were judged: at their end, and when pending work ended. A
+    later fix does not change an earlier verdict."""
     ended: dict[str, Event] = {}
     for index, event in enumerate(events):
         if event.event == ENDED:
@@ -73,13 +74,13 @@ def iterate_judgements(events: Sequence[Event]) -> Iterator[tuple[int, list[dict
 
 
 def find_route(row: Mapping[str, Any]) -> str:
-    """What rests if this verdict is a lie; "" for what never does."""
+    """Returns the route that is paused if this verdict is a false success; "" if none ever is."""
     route = str(row.get("route", ""))
     return route if route != "shell" else name_contract_route(str(row.get("file", "")), str(row.get("contract", "")))
 
 
 def count_ticks(events: Sequence[Event], index: int) -> int:
-    """Ticks since an event: 1 in the batch of calls that follows its own."""
+    """Returns the batches since an event; 1 in the batch that follows its own."""
     later = events[index + 1 :]
     if any(event.event == BATCH for event in events):
         return sum(1 for event in later if event.event == BATCH)
@@ -88,7 +89,7 @@ def count_ticks(events: Sequence[Event], index: int) -> int:
 
 
 def count_groups(events: Sequence[Event]) -> int:
-    """How many groups of calls that ran side by side: a new one begins when one is asked for after another ended."""
+    """Counts groups of calls that ran side by side: a new one begins when a call is requested after another ended."""
     count, ended = 0, True
     for event in events:
         if event.event in (REQUESTED, REFUSED) and ended:

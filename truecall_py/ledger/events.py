@@ -45,15 +45,16 @@ NOISE = frozenset(("description", "timeout", "timeout_ms", "yield_time_ms", "max
 SHOWN_FORMS = ("append", "replace")  # the forms in which an agent reads a correction
 LONG_TEXT = 10_000  # characters of a text above which blanks count
 EDITED = "files, by an edit in between"  # beside names of arguments: what changed since the attempt before
-SHELL = "shell"  # the route of a verdict on a command: it is the contract that rests
+SHELL = "shell"  # the route of a command's verdict: its contract is paused
 MAX_TEXT = 400  # characters of one argument or phrase that are kept
 RANK = {REFUTED: 3, UNVERIFIED: 2, PENDING: 1, VERIFIED: 0}
 
 
 @record(frozen=True)
 class Trial:
-    """Where a call stands: its `budget` (None: nothing refuted), the arguments that `changed` since the attempt
-    before (None: there was none), what became of earlier attempts, a line each, and the routes that are `resting`."""
+    """The attempts so far of a call: its `budget` (None: nothing refuted), the arguments that `changed` since the
+    previous attempt (None: there was none), the results of earlier attempts, one line each, and the paused routes
+    (`resting`)."""
 
     budget: Budget | None = None
     changed: tuple[str, ...] | None = None
@@ -63,7 +64,7 @@ class Trial:
 
 @record(frozen=True)
 class Cooldown:
-    """A route that rests: a tool, or a shell contract, for `ticks` more ticks; `alternatives` are the other ways;
+    """A paused route: a tool, or a shell contract, for `ticks` more batches. `alternatives` are the other ways;
     `over` says that the session has no attempts left for any of them."""
 
     route: str
@@ -75,7 +76,7 @@ class Cooldown:
 
 
 def read_cooldown(data: dict[str, Any]) -> Cooldown:
-    """The Rest for which a call was refused, by what the event keeps of it."""
+    """Returns the Cooldown for which a call was refused, from the event's data."""
     ways = data.get("alternatives", ())
     return Cooldown(str(data.get("route", "")), int(data.get("ticks", 1)), str(data.get("contract", "")),
                 str(data.get("found", "")), tuple(ways) if isinstance(ways, (list, tuple)) else (),
@@ -83,13 +84,13 @@ def read_cooldown(data: dict[str, Any]) -> Cooldown:
 
 
 def name_turn(call: ToolCall) -> str:
-    """The turn of a call; calls of a sub-agent have turns of their own."""
+    """Returns the turn of a call; calls of a sub-agent have turns of their own."""
     return f"{call.turn}/{call.agent}" if call.agent else call.turn
 
 
 def strip_noise(call: ToolCall) -> dict[str, Any]:
-    """The arguments as they count: a long text by its digest; of a command, blanks made one and what says nothing
-    left out. To any other tool a description may be all there is, and a blank may count."""
+    """Returns the arguments that identify a call: long text as its digest; for a command, without its description and
+    with blanks collapsed. Other tools keep both, since they may matter there."""
     from truecall_py.core.hashing import blake2b
 
     args_ = {}
@@ -105,13 +106,14 @@ def strip_noise(call: ToolCall) -> dict[str, Any]:
 
 
 def make_identity(call: ToolCall, key: bytes) -> str:
-    """The keyed digest of tool and arguments, up to noise; of a command, with the folder in which it starts."""
+    """Returns the keyed digest of tool and arguments without noise; for a command, with the folder in which it
+    starts."""
     folder = call.start_cwd if "shell" in call.kinds else None
     return seal([call.tool, folder, sorted(strip_noise(call).items())], key)
 
 
 def seal(plain: Any, key: bytes) -> str:
-    """The keyed digest of a JSON value: equal values can be told, and nothing can be guessed from it."""
+    """Returns the keyed digest of a JSON value: equal values match, and none can be guessed."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.hashing import hmac_sha256
 
@@ -119,7 +121,7 @@ def seal(plain: Any, key: bytes) -> str:
 
 
 def mask_args(args: dict[str, Any]) -> dict[str, str]:
-    """The arguments as they may be stored: secrets masked by their names and shapes, long ones cut."""
+    """Returns the arguments for storage: secrets masked by name and shape, long ones cut."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.redaction import cut_window, mask_secrets, mask_value, shorten
 
@@ -132,7 +134,7 @@ def mask_args(args: dict[str, Any]) -> dict[str, str]:
 
 
 def is_partial(text: str) -> bool:
-    """Whether an argument was not stored to the letter."""
+    """Tells whether an argument was not stored verbatim."""
     from truecall_py.core.secret_patterns import MASK
 
     return MASK in text or " bytes left out ...] " in text
@@ -145,8 +147,8 @@ def shorten_phrase(text: str) -> str:
 
 
 def encode_verdict(verdict: Verdict, kind: str, key: bytes, call: str) -> dict[str, Any]:
-    """A verdict as an event keeps it. `effect` is the sealed name of what it is about: a file or what a command
-    names, in its folder; of a contract that names neither, the call itself, by its identity `call`."""
+    """Returns a verdict as an event stores it. `effect` is the sealed name of its effect: a file or what a command
+    names, in its folder; without either, the call itself, by its identity `call`."""
     outcome = next((outcome for outcome in verdict.outcomes if outcome.state == verdict.state), None)
     receipt = receipt_of(verdict)
     plain = {
@@ -164,7 +166,7 @@ def encode_verdict(verdict: Verdict, kind: str, key: bytes, call: str) -> dict[s
 
 
 def is_pending(verdict: Verdict) -> bool:
-    """Whether the call itself goes on in the background, or its operation is accepted and not done."""
+    """Tells whether the call runs on in the background, or its operation is accepted and not done."""
     receipt = receipt_of(verdict)
     return any(outcome.check == "background" for outcome in verdict.outcomes) or (
         verdict.state == UNVERIFIED and receipt is not None and receipt["state"] == PENDING
@@ -172,7 +174,7 @@ def is_pending(verdict: Verdict) -> bool:
 
 
 def receipt_of(verdict: Verdict) -> dict[str, Any] | None:
-    """What the source of the operation says; None where the contract has none."""
+    """Returns the receipt of a verdict; None if its contract has none."""
     return next((outcome.receipt for outcome in verdict.outcomes if outcome.receipt is not None), None)
 
 
@@ -181,14 +183,15 @@ def worst_state(states: Sequence[str]) -> str:
 
 
 def find_route(call: ToolCall) -> str:
-    """What rests if it lies: the MCP tool, or SHELL for the contract; "" for what never rests (built-in tools)."""
+    """Returns the route that a false success pauses: the MCP tool, or SHELL for the contract; "" for built-in tools,
+    which are never paused."""
     if "mcp" in call.kinds:
         return call.tool
     return SHELL if "shell" in call.kinds else ""
 
 
 def shorten_path(path: str) -> str:
-    """A contract file's path as events keep it: a long one with a digest for its end."""
+    """Returns a contract file's path as events store it: the end of a long one is a digest."""
     if len(path) <= 100:
         return path
     from truecall_py.core.hashing import sha256
@@ -197,17 +200,17 @@ def shorten_path(path: str) -> str:
 
 
 def identify_contract(row: Mapping[str, Any]) -> tuple[str, str]:
-    """By what the contract of a kept verdict is known: its file, and its id in it."""
+    """Returns what identifies the contract of a stored verdict: its file and its id."""
     return str(row.get("file", "")), str(row.get("contract", ""))
 
 
 def name_contract_route(file: str, contract: str) -> str:
-    """The name under which a shell contract rests."""
+    """Returns the name of a shell contract as a route."""
     return f"contract {contract} of {file}"
 
 
 def update_rows(event: Event, later: Event | None) -> tuple[dict[str, Any], ...]:
-    """The verdicts of a call; what was pending then as it was judged `later` (JUDGED, SETTLED; None: not yet)."""
+    """Returns the current verdicts of a call; pending ones as judged `later` (JUDGED, SETTLED; None: not yet)."""
     rows = tuple(event.data.get("verdicts", ()))
     if later is None or not any(row.get("state") == PENDING for row in rows):
         return rows

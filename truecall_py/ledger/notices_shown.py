@@ -1,5 +1,5 @@
-"""Which notices a session has had already: each is shown to the person once. Where no mark can be set, it is shown
-again; nothing here is ever told to an agent."""
+"""Remembers which notices a session has had, so that the user sees each once. If no mark can be written, the notice
+is shown again. Agents never see these."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def mark_shown(state: str, session: str, path: str, status: str) -> bool:
-    """Whether this session was told before. Marks it as told; where no mark can be set, it is told again."""
+    """Tells whether this session has had the notice, and marks it as shown. False if no mark can be written."""
     if not session:
         return False
     name = locate_mark(state, session, path, status)
@@ -26,13 +26,13 @@ def mark_shown(state: str, session: str, path: str, status: str) -> bool:
 
 
 def locate_mark(state: str, session: str, path: str, status: str) -> str:
-    """The file that is there when a session was told."""
+    """Returns the path of the mark of a notice that was shown."""
     name = "".join(letter if letter.isalnum() else "-" for letter in f"{session[:80]}{status}{path[-120:]}")
     return os.path.join(state, "notices", name)
 
 
 def report_changed(source: Source, session: str, state: str) -> tuple[str, ...]:
-    """The notice of a contract file that is not as it was trusted, once a session."""
+    """Returns the notice of a contract file that differs from its trusted content, once a session."""
     from truecall_py.messages.failures import render_changed_notice
 
     shown = mark_shown(state, session, source.path, source.status)
@@ -40,7 +40,7 @@ def report_changed(source: Source, session: str, state: str) -> tuple[str, ...]:
 
 
 def report_unkept_snapshot(state: str, session: str) -> tuple[str, ...]:
-    """The notice of a look before a call that could not be kept, once a session."""
+    """Returns the notice of a snapshot that could not be stored, once a session."""
     from truecall_py.messages.failures import render_snapshot_notice
 
     return () if mark_shown(state, session, "snapshots", "forgetful") else (render_snapshot_notice(state),)

@@ -1,8 +1,7 @@
-"""What of a turn stands open, by the ledger alone: calls that were refuted, could not be verified or are not
-finished, and were not put right since. Judges nothing, words nothing.
+"""Lists the unresolved calls of a turn from the ledger alone: refuted, unverified or unfinished, and not fixed since.
 
-What stands open is what the agent was told of and can do something about: not what the tool itself said had failed,
-not what a contract in observe mode says, not a doubt that is the contract's, the harness's or truecall's.
+Only what the agent was told and can act on counts: not a reported failure, not a contract in observe mode, and not an
+unverified result caused by the contract, the client or truecall.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 ACTIONABLE_CAUSES = ("tool", "world")
 
 
-# Tools that only look: a call of one puts nothing in the place of what an earlier one was to bring about.
+# Read-only tools: their calls cannot overtake an earlier call.
 READ_ONLY_TOOLS = frozenset(("Read", "Glob", "Grep", "LS", "WebFetch", "WebSearch", "TodoWrite", "TaskOutput",
                              "ToolSearch", "view_image", "update_plan", "list_mcp_resources"))  # fmt: skip
 
@@ -45,13 +44,13 @@ class Open:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """By what it is known again at a later stop."""
+        """What identifies it at a later stop."""
         return self.event.call, str(self.row.get("contract", ""))[:80], self.state
 
 
 def select_answered(events: Sequence[Event], stops: Sequence[Event], stop: Stop) -> list[Event]:
-    """The events of the calls that a stop answers for, of all turns: those of the agent itself; for the main one also
-    those of sub-agents that have stopped since, or do not run any more."""
+    """Returns the events of the calls that a stop answers for, of all turns: the agent's own; for the main agent also
+    those of sub-agents that have stopped or no longer run."""
     if stop.agent:
         return [event for event in events if event.agent == stop.agent]
     over = {event.agent: event.id for event in stops if event.agent}
@@ -63,8 +62,8 @@ def select_answered(events: Sequence[Event], stops: Sequence[Event], stop: Stop)
 
 
 def select_turn(events: Sequence[Event], stops: Sequence[Event], stop: Stop) -> list[Event]:
-    """Those of `events` that are of the turn that ends: the agent's own, and what sub-agents of the main one did
-    since it began (where it made no call itself: since it stopped before)."""
+    """Returns those of `events` in the turn that ends: the agent's own, and for the main agent those of its
+    sub-agents since the turn began (or since its last stop, if it made no call)."""
     if stop.agent:
         return [event for event in events if event.turn == stop.turn]
     began = next(
@@ -74,13 +73,13 @@ def select_turn(events: Sequence[Event], stops: Sequence[Event], stop: Stop) -> 
 
 
 def find_last_stop(stops: Sequence[Event], stop: Stop) -> int:
-    """The id of the last stop of the agent; 0 where it has not stopped yet."""
+    """Returns the id of the agent's last stop; 0 without one."""
     return max((event.id for event in stops if event.agent == stop.agent), default=0)
 
 
 def select_delegated(events: Sequence[Event], stop: Stop) -> list[Event]:
-    """The events of the calls that may stand behind the last message: those of the agent itself, and of every
-    sub-agent that it had in this turn."""
+    """Returns the events of the calls that may support the last message: the agent's own, and those of its sub-agents
+    in this turn."""
     if stop.agent:
         return [event for event in events if event.agent == stop.agent]
     began = next((event.id for event in events if event.turn == stop.turn and not event.agent), None)
@@ -91,8 +90,8 @@ def select_delegated(events: Sequence[Event], stop: Stop) -> list[Event]:
 def list_open(
     events: Sequence[Event], mine: Sequence[Event], fresh: Mapping[str, list[dict[str, Any]]]
 ) -> list[Open]:
-    """What stands open of the calls `mine`, of all `events` of the session. `fresh` are verdicts that were reached
-    only now, by call, and count before those of the ledger."""
+    """Returns what is unresolved in the calls `mine`, given all `events` of the session. `fresh` are verdicts reached
+    just now, by call; they precede those of the ledger."""
     since = {event.call: event for kind in (JUDGED, SETTLED) for event in events if event.event == kind}
     ended = [event for event in mine if event.event == ENDED]
     latest = {name: event.id for event in ended for name in list_effects(event)}
@@ -110,40 +109,40 @@ def list_open(
 
 
 def list_effects(event: Event) -> list[tuple[str, ...]]:
-    """What a call was about, by the names of effect_of."""
+    """Returns the effects that a call was about."""
     return [(event.identity,), *(identify_effect(event, row) for row in event.data.get("verdicts", ()))]
 
 
 def identify_effect(event: Event, row: Mapping[str, Any]) -> tuple[str, ...]:
-    """A call and one effect of it, as one name; without an effect that is known, the call alone."""
+    """Returns one name for a call and one of its effects; for an unknown effect the call alone."""
     effect = row.get("effect")
     return (event.identity, *identify_contract(row), str(effect)) if effect else (event.identity,)
 
 
 def is_overtaken(event: Event, events: Sequence[Event]) -> bool:
-    """Whether other calls came after a call, so that making it again may undo what they did."""
+    """Tells whether other calls came after a call, so that repeating it may undo them."""
     others = (other for other in events if other.event == ENDED and other.identity != event.identity)
     return any(other.id > event.id and other.tool not in READ_ONLY_TOOLS for other in others)
 
 
 def find_open_state(row: Mapping[str, Any]) -> str:
-    """As what a verdict stands open; "" where it does not."""
+    """Returns the state in which a verdict is unresolved; "" if it is resolved."""
     state = str(row.get("state", ""))
     if row.get("mode") == "observe" or row.get("outcome") == REPORTED_FAILURE:
         return ""
     if state in (REFUTED, PENDING):
         return state
-    # A doubt after a failure that the tool reported was told to nobody.
+    # An unverified result after a reported failure was not delivered.
     return state if state == UNVERIFIED and is_grave(row) and row.get("form") != "silent" else ""
 
 
 def is_grave(row: Mapping[str, Any]) -> bool:
-    """Whether a doubt is one about the world; that about an operation always is, whatever hid it."""
+    """Tells whether an unverified result is about the world. One about an operation always is."""
     return bool(row.get("operation")) or row.get("cause") in ACTIONABLE_CAUSES
 
 
 def list_doubts(mine: Sequence[Event]) -> list[Open]:
-    """What could not be verified through no fault of the agent's."""
+    """Returns what is unverified through no fault of the agent."""
     return [
         Open(event, row, UNVERIFIED) for event in mine if event.event == ENDED
         for row in event.data.get("verdicts", ())
@@ -153,9 +152,8 @@ def list_doubts(mine: Sequence[Event]) -> list[Open]:
 
 
 def is_put_right(event: Event, row: Mapping[str, Any], events: Sequence[Event], used: set[tuple[int, int]]) -> bool:
-    """Whether a later call brought about what this one did not: the same contract over the same effect; another
-    contract that grants the same. Of the last each makes up for one call only (`used`), since nobody can tell for
-    which."""
+    """Tells whether a later call achieved the missing effect: the same contract verified it, or another one that
+    grants the same. The latter offsets one call each (`used`)."""
     for later in events:
         if later.id <= event.id or later.event not in (ENDED, SETTLED) or later.call == event.call:
             continue
@@ -174,14 +172,15 @@ def is_put_right(event: Event, row: Mapping[str, Any], events: Sequence[Event], 
 
 
 def list_endless(mine: Sequence[Event]) -> list[Event]:
-    """The calls that a contract names and of whose end no hook was told."""
+    """Returns the calls that a contract names and whose end no hook saw."""
     ended = {event.call for event in mine if event.event in (ENDED, REFUSED)}
     events = [event for event in mine if event.event == REQUESTED and event.call not in ended]
     return [event for event in events if event.data.get("contracts") or event.data.get("untold")]
 
 
 def list_shown(stops: Sequence[Event], stop: Stop) -> set[tuple[str, ...]]:
-    """The keys of what was told at an earlier stop of this agent, to it or to the person: nothing holds twice."""
+    """Returns the keys that an earlier stop reported, to this agent or the user. None of them holds the agent
+    again."""
     return {
         tuple(map(str, key)) for event in stops if event.agent == stop.agent
         for key in event.data.get("open", ()) if isinstance(key, list)
@@ -189,7 +188,7 @@ def list_shown(stops: Sequence[Event], stop: Stop) -> set[tuple[str, ...]]:
 
 
 def list_held(stops: Sequence[Event], stop: Stop) -> set[tuple[str, ...]]:
-    """The contracts at the stop, and how they stood, for which this agent was held in this turn already."""
+    """Returns the stop contracts, with their states, for which this agent was already held in this turn."""
     return {
         tuple(map(str, pair)) for event in stops
         if stop.turn and (event.turn, event.agent) == (stop.turn, stop.agent) and event.data.get("held")

@@ -1,9 +1,8 @@
-"""The calls on which the last word is not said, kept so that they can be judged again: what was refuted, could not be
-verified, or is not finished. Never keeps a secret that is known as one, or a call whose contract says `store: none`,
-and nothing longer than it stands open and KEPT.
+"""Keeps unresolved calls so that they can be judged again: refuted, unverified or unfinished ones. Never keeps a
+known secret or a call whose contract says `store: none`, and none longer than it is unresolved and KEPT.
 
-An argument that holds a secret is kept masked, and to ask for it raises Unverified; an answer that holds one is not
-kept. One file a call, `open/SESSION/CALL.json` in the state folder, for its owner alone, written whole.
+An argument with a secret is kept masked, and reading it raises Unverified; an answer with a secret is not kept. One
+file per call, `open/SESSION/CALL.json` in the state folder, private to its owner and written atomically.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ NO_ANSWER = {"result": ABSENT, "text": None, "response": ABSENT}  # of a call wh
 
 @record(frozen=True)
 class KeptCall:
-    """A call as it was told of, but for its secrets; when that was, in seconds since the epoch; its keyed digest with
-    them (memory.identity); and the folder whose contracts counted for it ("": not said)."""
+    """A call as the hook got it, without its secrets; when that was, in seconds since the epoch; its keyed digest,
+    made with them; and the folder whose contracts applied ("": not known)."""
 
     call: ToolCall
     at: float
@@ -49,8 +48,8 @@ class KeptCall:
         return Withheld.holds_mask(self.call.args)
 
     def guarded(self) -> ToolCall:
-        """The call as it may be judged: to ask for an argument that is not there as it was raises Unverified. Of a
-        command the words count, and what a contract takes out of it is looked at there."""
+        """The call for judging: reading a masked argument raises Unverified. For a command the words count, and what
+        a contract captures from it is checked there."""
         if not self.masked:
             return self.call
         args, command = self.call.args, self.call.args.get("command")
@@ -65,8 +64,8 @@ def locate_call(state: str, session: str, call: str, root: str = FOLDER) -> str:
 
 
 def without_secrets(call: ToolCall) -> dict[str, Any] | None:
-    """The fields of a call as they may be stored: arguments masked, and neither an answer nor a file's content that
-    holds a secret. None where a place or a name would have to be masked: then it would be another call."""
+    """Returns the fields of a call for storage: masked arguments, and no answer or file content with a secret. None
+    if a path or a name would have to be masked, since that would be another call."""
     from truecall_py.core.redaction import mask_value
 
     words = [value for name, value in call.__dict__.items() if isinstance(value, str) and name != "text"]
@@ -83,14 +82,14 @@ def without_secrets(call: ToolCall) -> dict[str, Any] | None:
 
 
 def is_large(call: ToolCall) -> bool:
-    """Whether a call is certainly too large: known before anything in it is looked through."""
+    """Tells whether a call is certainly too large, before its content is searched."""
     whole = [call.args, call.text, call.response, [file.content for file in call.files]]
     return sum(len(dumps(value)) for value in whole if value is not ABSENT) > MAX_CHARACTERS
 
 
 def keep_call(state: str, call: ToolCall, at: float, identity: str, root: str = FOLDER, cwd: str = "") -> bool:
-    """Keeps a call, with the folder (`cwd`) whose contracts counted for it; False where it could not be, or is too
-    large."""
+    """Keeps a call with the folder (`cwd`) whose contracts apply. Returns False if it is too large or cannot be
+    written."""
     if not call.session or not call.call_id or is_large(call):
         return False
     fields = without_secrets(call)
@@ -120,7 +119,7 @@ def keep_call(state: str, call: ToolCall, at: float, identity: str, root: str = 
 
 
 def find_call(state: str, session: str, call: str, root: str = FOLDER) -> KeptCall | None:
-    """A call that was kept; None where there is none that can be read whole."""
+    """Returns a kept call; None if there is no complete one."""
     return read_file(locate_call(state, session, call, root))
 
 
@@ -141,7 +140,7 @@ def read_file(path: str) -> KeptCall | None:
 
 
 def find_any(state: str, session: str, call: str) -> KeptCall | None:
-    """A call that was kept: because it stands open, or because its operation is not settled."""
+    """Returns a kept call: unresolved, or with an unsettled operation."""
     return find_call(state, session, call) or find_call(state, session, call, OPERATIONS)
 
 
@@ -154,7 +153,7 @@ def decode_call(plain: dict[str, Any]) -> KeptCall:
 
 
 def list_ids(state: str, session: str, most: int = 200) -> list[str]:
-    """The ids of calls of a session that are kept, at most so many."""
+    """Returns the ids of the kept calls of a session, up to a limit."""
     ids = []
     for name in sorted(list_names(state, session))[:most]:
         kept = read_file(os.path.join(state, FOLDER, word(session), name + SUFFIX))
@@ -164,8 +163,8 @@ def list_ids(state: str, session: str, most: int = 200) -> list[str]:
 
 
 def read_mark(state: str, session: str) -> int | None:
-    """How many bytes of the transcript were looked through for the end of background work; None where no work of this
-    session goes on."""
+    """Returns how many bytes of the transcript were searched for the end of background work; None if the session has
+    none."""
     try:
         descriptor = os.open(locate_runs_mark(state, word(session)), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -180,8 +179,8 @@ def read_mark(state: str, session: str) -> int | None:
 
 
 def set_mark(state: str, session: str, upto: int | None) -> None:
-    """Says that work goes on in the background and how far the transcript was looked through; None: that no work goes
-    on. Where that cannot be written, it is looked into at the stop alone."""
+    """Marks that background work goes on, and how far the transcript was searched; None: no work goes on. If that
+    cannot be written, the transcript is searched only at the stop."""
     path = locate_runs_mark(state, word(session))
     try:
         if upto is None:
@@ -198,18 +197,18 @@ def set_mark(state: str, session: str, upto: int | None) -> None:
 
 
 def forget_call(state: str, session: str, call: str, root: str = FOLDER) -> None:
-    """Removes a call on which the last word is said."""
+    """Removes a resolved call."""
     forget_file(locate_call(state, session, call, root))
 
 
 def list_names(state: str, session: str) -> set[str]:
-    """The names of the calls of a session that are kept, as `word` makes them."""
+    """Returns the names of the kept calls of a session."""
     folder = os.path.dirname(locate_call(state, session, ""))
     return {name.removesuffix(SUFFIX) for name in entries(folder) if name.endswith(SUFFIX)}
 
 
 def forget_settled(state: str, session: str, events: Sequence[Event]) -> None:
-    """Forgets the calls of a session that stand open no longer, by its `events`: they were put right since."""
+    """Removes the kept calls of a session that were fixed since, according to its `events`."""
     from truecall_py.ledger.open_calls import list_open
     from truecall_py.ledger.store import ENDED
 
@@ -222,9 +221,8 @@ def forget_settled(state: str, session: str, events: Sequence[Event]) -> None:
 
 
 def end_turn(state: str, session: str, seen: Collection[str], staying: Collection[str], at: float) -> None:
-    """Forgets what nobody will look at again when a turn is over: the session's calls whose names were `seen` before
-    the gate looked (what came meanwhile nobody has looked at), but for those `staying`, and other sessions' of which
-    nothing was heard for KEPT seconds before `read_file`."""
+    """Removes what no later stop needs: the session's calls that were `seen` before the gate ran, except those
+    `staying`, and calls of other sessions without activity for KEPT seconds."""
     for name in set(seen) - {word(call) for call in staying}:
         forget_file(os.path.join(state, FOLDER, word(session), name + SUFFIX))
     clear(os.path.join(state, FOLDER), at - OPEN_AGE)

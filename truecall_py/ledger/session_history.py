@@ -1,5 +1,4 @@
-"""One session's part of the ledger, as far as decisions need it: its last events, how often a call was tried, which
-tools are paused. Reads; words nothing, and never judges the world."""
+"""One session's part of the ledger that decisions need: its last events, attempts and paused tools. Read only."""
 
 from __future__ import annotations
 
@@ -15,12 +14,12 @@ if TYPE_CHECKING:
     from truecall_py.ledger.events import Cooldown, Trial
     from truecall_py.ledger.store import Event, Ledger
 
-NEAR_EVENTS = 250  # events of a session that decisions look back at
+NEAR_EVENTS = 250  # a session's last events that decisions read
 FAR_EVENTS = 2000  # the same where something was refuted before those
 
 
 class SessionHistory:
-    """One session's part of the ledger, as far as decisions need it. Raises LedgerError."""
+    """One session's part of the ledger that decisions need. Raises LedgerError."""
 
     def __init__(self, ledger: Ledger, session: str, policy: dict[str, Any]) -> None:
         self.ledger = ledger
@@ -28,11 +27,11 @@ class SessionHistory:
         self.policy = policy
         self.key = ledger.read_key()
         self.loaded: list[Event] | None = None
-        self.known = ""  # the identity of a call of which only a masked form is at hand
+        self.known = ""  # the identity of a call that is only available masked
 
     @property
     def events(self) -> list[Event]:
-        """The session's last events, read when they are asked for: most calls need none of them."""
+        """The session's last events, read on demand: most calls need none."""
         if self.loaded is None:
             self.loaded = self.ledger.session(self.session, NEAR_EVENTS)
         return self.loaded
@@ -41,8 +40,8 @@ class SessionHistory:
         return self.known or make_identity(call, self.key)
 
     def name_call(self, call: ToolCall, at: float) -> ToolCall:
-        """The call under the name that it has in the ledger, since its id may have been another's before; `at` is the
-        time now."""
+        """Returns the call under its name in the ledger, since an earlier call may have had its id; `at` is the time
+        now."""
         there = self.ledger.of(call.session, call.call_id) if call.call_id else []
         if not there:
             return call
@@ -55,8 +54,8 @@ class SessionHistory:
         return call if name == call.call_id else ToolCall(**{**call.__dict__, "call_id": name})
 
     def list_before(self, call: ToolCall) -> list[Event]:
-        """The events before this call's own end, so that a hook that is registered twice says the same twice; further
-        back where something was refuted before the last ones."""
+        """Returns the events before this call's own end, so that a hook that is registered twice says the same twice.
+        Goes further back if something was refuted before the last ones."""
         events = self.events
         ends = (ENDED, REFUSED)
         own = next((event.id for event in events if event.call == call.call_id and event.event in ends), 0)
@@ -65,19 +64,19 @@ class SessionHistory:
         return [event for event in events if not own or event.id < own]
 
     def find_trial(self, call: ToolCall, verdict: Verdict, said: str, text: str) -> Trial:
-        """Where a refuted call stands."""
+        """Returns the attempts so far of a refuted call."""
         from truecall_py.ledger.attempts import find_trial
 
         return find_trial(self, call, verdict, said, text)
 
     def is_used_up(self, call: ToolCall, more: int = 0) -> bool:
-        """Whether the session has no attempts left, after so many `more`."""
+        """Tells whether the session has no attempts left after `more`."""
         from truecall_py.ledger.attempts import is_used_up
 
         return is_used_up(self, call, more)
 
     def find_cooldowns(self) -> dict[str, Cooldown]:
-        """The routes that rest now."""
+        """Returns the routes that are paused now."""
         from truecall_py.ledger.cooldowns import find_cooldowns
 
         return find_cooldowns(self.events, self.policy)

@@ -1,8 +1,7 @@
-"""With which ledger a session began: a mark beside it for each session, so that a ledger that was deleted, emptied or
-exchanged in the middle is not taken for a session in which nothing happened. Never says of a session that is new that
-anything was lost; a copy of the same ledger from before is the one thing that it cannot tell.
+"""Marks with which ledger a session began, so that a ledger that was deleted, emptied or replaced is not taken for an
+empty session. A new session never reports a loss. An older copy of the same ledger cannot be detected.
 
-A mark is a file without content, `sessions/SESSION-LEDGER`, both by their digests.
+A mark is an empty file, `sessions/SESSION-LEDGER`, both as digests.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ ID_LENGTHS = 8, 24  # letters of a ledger's id, and of a session's
 
 
 class LedgerLost(LedgerError):
-    """The ledger that this session had before is gone, and another one is in its place."""
+    """The session's ledger is gone, and another one is in its place."""
 
 
 def has_other_ledger(state: str, session: str, key: bytes) -> bool:
-    """Whether this session has had another ledger than the one with this key."""
+    """Tells whether this session has had another ledger than the one with this key."""
     ledger, name = sha256(key)[: ID_LENGTHS[0]], sha256(session.encode("utf-8", "replace"))[: ID_LENGTHS[1]]
     if os.path.exists(os.path.join(state, FOLDER, f"{name}-{ledger}")):
         return False
@@ -43,8 +42,8 @@ def has_other_ledger(state: str, session: str, key: bytes) -> bool:
 
 
 def mark_session(state: str, session: str, key: bytes) -> None:
-    """Notes that this session has this ledger, and no other: one that comes back later does not know what was done
-    meanwhile. Where no mark can be set, nobody will miss it."""
+    """Marks that this session has this ledger and no other: one that returns later lacks what was done meanwhile.
+    Without a mark, a loss goes unnoticed."""
     ledger, name = sha256(key)[: ID_LENGTHS[0]], sha256(session.encode("utf-8", "replace"))[: ID_LENGTHS[1]]
     try:
         folder = os.path.join(state, FOLDER)
@@ -58,7 +57,7 @@ def mark_session(state: str, session: str, key: bytes) -> None:
 
 
 def record_loss(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
-    """What is wrong where the session of `event` had another ledger before; written down as that event, so that its
+    """Returns the LedgerLost if the session of `event` had another ledger before, and records that event, so that its
     turn is known. Raises LedgerError."""
     state = os.path.dirname(ledger.path)
     if not has_other_ledger(state, event.session, key):
@@ -70,7 +69,7 @@ def record_loss(ledger: Ledger, key: bytes, event: Event) -> LedgerError | None:
 
 
 def mark_unrecorded(state: str, call: ToolCall, matters: bool = True) -> None:
-    """Notes that the ledger did not take down what was told of a call; not where nothing of it `matters` any more."""
+    """Marks that the ledger missed an event of a call, unless nothing of it `matters` any more."""
     from truecall_py.ledger import unrecorded_calls
 
     (unrecorded_calls.mark_call if matters else unrecorded_calls.unmark_call)(

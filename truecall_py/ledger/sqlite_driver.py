@@ -1,4 +1,4 @@
-"""How the ledger loads SQLite: the C module alone, for a start of Python that is half as long. Does nothing else."""
+"""Loads SQLite by its C module alone, which halves the start of Python."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def load_driver() -> Any:
-    """SQLite without what `import sqlite3` loads beside it (datetime and others, half a start of Python), and without
-    functools, of which the C module wants one decorator for its statements: it is lent that one for its import."""
+    """Returns SQLite without what `import sqlite3` loads (datetime and others, half of Python's start) and without
+    functools: its C module needs one decorator for statements, and gets a stand-in while it is imported."""
     import sys
 
     try:
@@ -28,7 +28,7 @@ def load_driver() -> Any:
 
 
 def make_decorator() -> Any:
-    """A module with `lru_cache` alone, made as functools makes it; None where the C function for it is not there."""
+    """Returns a module with `lru_cache` alone, made as functools makes it; None without the C function for it."""
     try:
         wrapper = __import__("_functools")._lru_cache_wrapper
     except (ImportError, AttributeError):

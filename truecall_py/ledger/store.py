@@ -1,8 +1,8 @@
-"""What happened, remembered from one hook call to the next: append-only events in SQLite, in the state folder.
-Never decides anything, never changes or takes back an event, and never keeps a secret or a whole answer.
+"""The event store: append-only events in SQLite, in the state folder. Decides nothing, never changes or deletes an
+event, and never stores a secret or a whole answer.
 
-WAL with `synchronous=NORMAL`: what was acknowledged survives the death of the process. An event is unique by
-(session, call, event), so a hook that is registered twice counts once.
+WAL with `synchronous=NORMAL`: acknowledged events survive the death of the process. An event is unique by (session,
+call, event), so a hook that is registered twice counts once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RECENT_EVENTS = 250  # events of a session that a hook reads; what was refuted b
 MAX_LOG = 1 << 20  # bytes from which on it is copied into the file and begun anew
 REGULAR, KIND = 0o100000, 0o170000  # of a file's mode, without `import stat`
 
-# What a hook can tell of a call, in the order in which it happens.
+# The kinds of events about a call, in the order in which they happen.
 REQUESTED, WAITING, ENDED, REFUSED, JUDGED, SETTLED = (
     "requested", "waiting", "ended", "refused", "judged", "settled",
 )  # fmt: skip
@@ -69,17 +69,16 @@ KEPT_FIELDS = ("contract", "file", "state", "outcome", "kind", "cause", "mode", 
 
 
 class LedgerError(TruecallError):
-    """The ledger cannot be read or written now: locked, full, damaged, or somebody else's."""
+    """The ledger cannot be read or written: locked, full, damaged, or owned by another user."""
 
     exit_code = 3
 
 
 @record(frozen=True)
 class Event:
-    """One thing that a hook was told or decided. `at` is in seconds since the epoch; `identity` is the keyed digest
-    of tool and arguments; `state` is what the event says of the call (ENDED and SETTLED: the worst verdict, "" where
-    no contract applied); `data` is small and holds no secret. `id` grows with the order of writing (0: not written
-    yet)."""
+    """One thing that a hook learnt or decided. `at` is in seconds since the epoch; `identity` is the keyed digest of
+    tool and arguments; `state` is the state of the call (ENDED and SETTLED: the worst verdict, "" if no contract
+    applied); `data` is small and holds no secret. `id` increases in writing order (0: not written yet)."""
 
     session: str
     call: str
@@ -96,7 +95,7 @@ class Event:
 
 
 class StoredEvent(Event):
-    """An event as it was read: `data` is decoded when it is asked for, since most of a session's is not."""
+    """An event as read. `data` is decoded on demand, since most of a session's is not needed."""
 
     def __init__(self, row: Sequence[Any]) -> None:
         self.__dict__.update(zip(NAMES, row))  # noqa: B905 - as many as COLUMNS
@@ -116,8 +115,7 @@ class StoredEvent(Event):
 
 
 class Ledger:
-    """The ledger of one state folder. Raises LedgerError wherever it cannot do what it says; it can be used again
-    after that."""
+    """The ledger of one state folder. Every method raises LedgerError if it fails; the object stays usable."""
 
     def __init__(self, state: str, create: bool = True) -> None:
         self.path = os.path.join(state, FILE)
@@ -135,8 +133,8 @@ class Ledger:
             raise LedgerError(f"the ledger cannot be opened: {error.strerror}", self.path, do) from None
 
     def ensure_file(self, create: bool) -> None:
-        """Sees to it that there is a file, and that it is ours alone. A file that is there is not opened for that:
-        closing it would take away the locks of every other connection in this process."""
+        """Ensures that the file exists and that only its owner can read it. An existing file is not opened for that:
+        closing it would drop the locks of every other connection in this process."""
         try:
             about = os.lstat(self.path)
         except FileNotFoundError:
@@ -173,7 +171,7 @@ class Ledger:
         return int(self.db.execute("PRAGMA user_version").fetchone()[0])
 
     def enable_wal(self) -> None:
-        """Turns WAL on. SQLite does not wait for a lock here, so that is done by hand where many begin at once."""
+        """Turns WAL on. SQLite does not wait for a lock here, so this retries by hand."""
         import time
 
         ends = time.monotonic() + LOCK_TIMEOUT
@@ -187,7 +185,7 @@ class Ledger:
             time.sleep(0.005)
 
     def migrate(self) -> None:
-        """Brings the file to this version; whoever comes second finds it done."""
+        """Migrates the file to this version; a concurrent process finds it done."""
         for number in range(self.read_version(), len(MIGRATIONS)):
             for statement in MIGRATIONS[number].split(";"):
                 if statement.strip():
@@ -207,7 +205,7 @@ class Ledger:
         return LedgerError(f"the ledger cannot be used: {text[:200]}", self.path, "look at the disk and the folder")
 
     def change(self, work: Callable[[], Any]) -> Any:
-        """What `work` returns, done in one transaction: kept whole when this returns, undone on any error."""
+        """Returns the result of `work`, done in one transaction that is rolled back on any error."""
         try:
             self.db.execute("BEGIN IMMEDIATE")
             result = work()
@@ -226,14 +224,14 @@ class Ledger:
             raise self.make_error(error) from None
 
     def read_key(self) -> bytes:
-        """The secret with which identities are made: without it nobody can guess arguments from them."""
+        """Returns the secret key of identities: without it, nobody can guess arguments from them."""
         rows = self.query("SELECT value FROM keys WHERE name = 'identity'")
         if not rows:
             raise self.make_error(ValueError("no such key; the database is malformed"))
         return bytes(rows[0][0])
 
     def add(self, *events: Event) -> list[bool]:
-        """Writes events in one transaction; for each, whether it is new. When this returns they are kept."""
+        """Writes events in one transaction and returns, for each, whether it is new. They are durable on return."""
         new: list[bool] = self.change(lambda: self.insert(events))
         self.copy_log()
         return new
@@ -243,7 +241,7 @@ class Ledger:
         return [self.db.execute(INSERT, make_row(event)).rowcount == 1 for event in events]
 
     def add_first(self, event: Event, *kinds: str) -> Event:
-        """Writes an event unless its call has one of these kinds already; the one that stands then."""
+        """Writes an event unless its call already has one of these kinds. Returns the event that is stored."""
         def work() -> Event:
             there = [event for event in self.of(event.session, event.call) if event.event in kinds]
             return there[0] if there else (self.db.execute(INSERT, make_row(event)), event)[1]
@@ -251,8 +249,8 @@ class Ledger:
         return self.change(work)  # type: ignore[no-any-return]
 
     def copy_log(self) -> None:
-        """Copies a long log into the file. What is in it is kept already, so whatever is in the way is no trouble:
-        the next one does it."""
+        """Copies a long WAL into the file. Its content is durable already, so any error is ignored: a later hook
+        tries again."""
         try:
             if os.stat(f"{self.path}-wal").st_size < MAX_LOG:
                 return
@@ -265,13 +263,12 @@ class Ledger:
             return
 
     def session(self, session: str, last: int = RECENT_EVENTS) -> list[Event]:
-        """The events of a session, at most the `last` ones, in the order in which they were written."""
+        """Returns the events of a session in writing order, at most the `last` ones."""
         rows = self.query(f"{SELECT} session = ? ORDER BY id DESC LIMIT ?", (fit_column(session), last))
         return [StoredEvent(row) for row in reversed(rows)]
 
     def refuted(self, session: str, before: int, last: int = 50) -> list[Event]:
-        """What was refuted or refused in a session before the event with this id: what counts against a session
-        however long ago it was."""
+        """Returns what was refuted or refused in a session before the event with this id, however old."""
         rows = self.query(
             f"{SELECT} session = ? AND (event = 'refused' OR state = 'refuted') AND id < ? ORDER BY id DESC LIMIT ?",
             (fit_column(session), before, last),
@@ -279,8 +276,7 @@ class Ledger:
         return [StoredEvent(row) for row in reversed(rows)]
 
     def stops(self, session: str, last: int = 400) -> list[Event]:
-        """The last stops of a session, however long ago they were: found by their names (stopping.remember), with the
-        index that keeps events unique."""
+        """Returns the last stops of a session, however old, by their names and the unique index."""
         rows = self.query(
             f"{SELECT} session = ? AND call >= 'stop ' AND call < 'stop!' AND event = ? ORDER BY call DESC LIMIT ?",
             (fit_column(session), STOP, last),
@@ -288,12 +284,12 @@ class Ledger:
         return sorted((StoredEvent(row) for row in rows), key=lambda each: each.id)
 
     def of(self, session: str, call: str) -> list[Event]:
-        """All events of one call, in the order in which they were written."""
+        """Returns all events of one call, in writing order."""
         rows = self.query(f"{SELECT} session = ? AND call = ? ORDER BY id", (fit_column(session), fit_column(call)))
         return [StoredEvent(row) for row in rows]
 
     def find(self, session: str, call: str, kind: str) -> Event | None:
-        """One event of a call."""
+        """Returns one event of a call."""
         rows = self.query(
             f"{SELECT} session = ? AND call = ? AND event = ?", (fit_column(session), fit_column(call), kind)
         )
@@ -310,7 +306,8 @@ def make_row(event: Event) -> tuple[Any, ...]:
 
 
 def fit_column(text: str) -> str:
-    """A text as a column keeps it: what has no UTF-8 form replaced, a long one told apart by its digest."""
+    """Returns a text as a column stores it: text without a UTF-8 form replaced, a long one cut and marked with its
+    digest."""
     if len(text) > MAX_COLUMN:
         from truecall_py.core.hashing import sha256
 
@@ -319,8 +316,8 @@ def fit_column(text: str) -> str:
 
 
 def encode_data(data: dict[str, Any]) -> str:
-    """What an event keeps, as JSON: of one that is too large the arguments go first, then all but the bones of its
-    verdicts, since attempts are counted by those."""
+    """Returns an event's data as JSON. If it is too large, drops the arguments first, then all but the parts of its
+    verdicts that attempts are counted by."""
     text = dumps(data)
     if len(text) <= MAX_DATA:
         return text

@@ -1,7 +1,7 @@
-"""The calls that the ledger could not take down: a mark for each beside it, so that a lie told while it was locked or
-full does not end in silence at the stop. Never says which call it was; where no mark can be set, nobody will miss it.
+"""Marks the calls that the ledger could not record, one file each, so that a false success during a locked or full
+ledger is still reported at the stop. A mark does not name the call. Without a mark the call goes unnoticed.
 
-A mark is a file without content, `missed/SESSION-AGENT-CALL`, all three by their digests.
+A mark is an empty file, `missed/SESSION-AGENT-CALL`, all three as digests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def locate_mark(state: str, session: str, agent: str, call: str) -> str:
 
 
 def mark_call(state: str, session: str, agent: str, call: str) -> None:
-    """Notes that the ledger did not take down a call."""
+    """Marks that the ledger could not record a call."""
     try:
         os.makedirs(os.path.join(state, FOLDER), 0o700, exist_ok=True)
         path = locate_mark(state, session, agent, call)
@@ -37,12 +37,12 @@ def mark_call(state: str, session: str, agent: str, call: str) -> None:
 
 
 def unmark_call(state: str, session: str, agent: str, call: str) -> None:
-    """Forgets that: how the call ended is known, and leaves nothing open."""
+    """Removes the mark: the call's end is known and leaves nothing unresolved."""
     remove_marks((locate_mark(state, session, agent, call),))
 
 
 def list_marks(state: str, session: str, agent: str) -> list[str]:
-    """The marks of an agent's calls; for the main one, of all of its session."""
+    """Returns the marks of an agent's calls; for the main agent, of the whole session."""
     try:
         names = os.listdir(os.path.join(state, FOLDER))
     except OSError:
@@ -52,7 +52,7 @@ def list_marks(state: str, session: str, agent: str) -> list[str]:
 
 
 def has_other(paths: Iterable[str], calls: Iterable[str]) -> bool:
-    """Whether any of these marks is of none of these calls, of which the ledger knows how they ended."""
+    """Tells whether any of these marks belongs to a call outside `calls`, whose ends the ledger knows."""
     known = {make_digest(call) for call in calls}
     return any(path.rpartition("-")[2] not in known for path in paths)
 

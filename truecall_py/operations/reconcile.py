@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MAX_LOOKUPS = 50  # look-ups in one round
 LOOKUP_TIME = 10.0  # seconds that one of them may take
-PAUSES = (0.0, 30.0, 60.0, 120.0, 300.0, 900.0)  # seconds between two looks at the same, in the order of its looks
+PAUSES = (0.0, 30.0, 60.0, 120.0, 300.0, 900.0)  # seconds before each further probe of the same item
 UNKNOWN, GIVEN_UP = "unknown", "given up"
 NOT_DROPPABLE = (PENDING, VERIFIED, DUPLICATE)  # what a person cannot take for never made
 UNSETTLED_SQL = (

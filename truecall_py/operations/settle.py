@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from truecall_py.core.types import Verdict
     from truecall_py.trust.store import Source
 
-MAX_EVENTS = 2000  # events of a session that are looked at; what stands open before them is found by itself
+MAX_EVENTS = 2000  # events of a session that are read; older unresolved calls have a query of their own
 
 
 class Rejudge:
@@ -100,7 +100,7 @@ class Rejudge:
         for row in self.make_rows(verdicts, event):
             before = old.get(identify_contract(row), {})
             if kept.masked and not before:
-                continue  # whether it is about the call cannot be told of a masked one
+                continue  # a masked argument cannot show whether it applies
             if before.get("state") == REFUTED and row["state"] == UNVERIFIED:
                 rows.append(before)  # a doubt takes nothing back: only what holds now does
                 continue
@@ -120,7 +120,7 @@ class Rejudge:
     def record_judgement(self, event: Event, state: str, by: str, rows: list[dict[str, Any]]) -> bool:
         """Records a new judgement. Returns whether it is the first one."""
         if any(row.get("outcome") == FALSE_SUCCESS for row in rows):
-            mark_cooldowns(self.state)  # what was pending has lied, and may rest
+            mark_cooldowns(self.state)  # a pending success was false, and its route may be paused
         kind = SETTLED if state == VERIFIED else JUDGED
         new = self.ledger.add(Event(event.session, event.call, kind, time.time(), event.harness, event.turn,
                                     event.agent, event.tool, event.identity, state,
@@ -204,5 +204,5 @@ def judge_ended(
             if not more and list_pending(judge.ledger.session(call.session, MAX_EVENTS)):
                 pending_calls.set_mark(state, call.session, 0)  # begun in this moment, when there was a mark still
     except LedgerError:
-        return corrections  # told of at the call itself
+        return corrections  # reported at the call itself
     return corrections

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from truecall_py.world.world import World
 
 NOT_BEGUN = "not begun"
-STEPS = "steps "  # how the events begin that keep what was told
+STEPS = "steps "  # prefix of the events that record reported progress
 
 
 @record(frozen=True)
@@ -188,7 +188,7 @@ def list_for_call(
         try:
             contracts = [contract for contract in source.load_stop_contracts() if contract.plain.get("steps")]
         except TrustError:
-            continue  # told at the stop
+            continue  # reported at the stop
         events = widen_events(ledger, events, {call}) if contracts else events
         for contract in contracts:
             lines += [(contract.id, progress.description) for progress in list_progress(contract, events)

@@ -1,7 +1,8 @@
-"""Operations: what was meant to be done once, by which calls, and how it stands, by the ledger alone. A view over
-events; never asks a source, never changes an event, and never takes silence or time for an end.
+"""Operations: what must happen once, the calls that attempt it, and its state. A view over the ledger's events. Asks
+no source and changes no event; silence and elapsed time never count as an end.
 
-Two kinds of events tell of them, both with the operation's keyed digest as `make_identity`, in the name of the call:
+Two kinds of events are about them, both with the operation's keyed digest (`make_identity`) and the call's name:
+
   intent CONTRACT                  before the call: contract, source, project, folder, match, key, owner, review,
                                    late, observe
   receipt CONTRACT STATE DIGEST    what the source, or a person, said: contract, as_of, effect, which, found, by
@@ -31,14 +32,14 @@ STATES = (VERIFIED, REFUTED, PENDING, DUPLICATE)
 OPERATION_EVENTS = (
     "substr(event, 1, 7) IN ('intent ', 'receipt')"  # as the ledger's index has it, else it is not used
 )
-INSTANCE_FIELDS = ("tenant", "resource")  # what tells two operations of several steps apart
+INSTANCE_FIELDS = ("tenant", "resource")  # distinguish two operations of several steps
 
 
 @record(frozen=True)
 class Operation:
-    """One operation. `attempts` are the events of its intents, `keys` their idempotency keys' digests; `state` is
+    """One operation. `attempts` are its intent events, `keys` the digests of their idempotency keys; `state` is
     unknown, pending, verified, refuted or duplicate; `receipt` is the one that is believed (None: none); `closed` are
-    those of the attempts that were rejected before these."""
+    the earlier attempts that were rejected."""
 
     identity: str
     attempts: tuple[Event, ...]
@@ -48,7 +49,7 @@ class Operation:
 
     @property
     def rejections(self) -> list[Receipt]:
-        """The receipts of all attempts that were rejected."""
+        """The receipts of all rejected attempts."""
         last = [self.receipt] if self.state == REFUTED and self.receipt is not None else []
         return [*self.closed, *last]
 
@@ -75,12 +76,12 @@ class Operation:
 
     @property
     def since(self) -> float:
-        """When it began to be as it is not settled now, in seconds since the epoch."""
+        """When it became unsettled, in seconds since the epoch."""
         return self.attempts[0].at
 
     @property
     def deadline(self) -> float | None:
-        """When somebody should look at it; None where its contract does not say."""
+        """When a person should review it; None if its contract does not say."""
         review = [
             attempt.data["review"]
             for attempt in self.attempts
@@ -94,8 +95,8 @@ class Operation:
 
 @record(frozen=True)
 class Operations:
-    """How many operations there were; how many of them were done, or asked for, more than once (`duplicates`); how
-    many were neither settled nor given up when their deadline had passed (`overdue`)."""
+    """Counts of operations: how many there were, how many were done or requested more than once (`duplicates`), and
+    how many were neither settled nor given up by their deadline (`overdue`)."""
 
     count: int = 0
     duplicates: int = 0
@@ -109,7 +110,7 @@ class Operations:
 
 
 def make_digest(key: bytes, what: str, text: str) -> str:
-    """The keyed digest of a text, for one purpose."""
+    """Returns the keyed digest of a text, for one purpose."""
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.hashing import hmac_sha256
 
@@ -117,8 +118,8 @@ def make_digest(key: bytes, what: str, text: str) -> str:
 
 
 def make_identity(contract: Contract, match: dict[str, Any], key: bytes) -> str:
-    """By what an operation is known again, in any session: the contract's id, its source as it is written, and what
-    must stand in the receipt. A source on this machine belongs to its project, but a database in a fixed place."""
+    """Returns what identifies an operation in any session: the contract's id, its source as written, and the required
+    fields of the receipt. A source on this machine belongs to its project, except a database at an absolute path."""
     from truecall_py.core.fast_json import dumps
 
     receipt = contract.plain["receipt"]
@@ -128,7 +129,7 @@ def make_identity(contract: Contract, match: dict[str, Any], key: bytes) -> str:
 
 
 def make_instance(match: dict[str, Any], key: bytes) -> str:
-    """The digest of what tells two operations of several steps apart; "" where nothing does."""
+    """Returns the digest that distinguishes operations of several steps; "" without one."""
     from truecall_py.core.fast_json import dumps
 
     values = [normalize_value(match[name]) for name in INSTANCE_FIELDS if name in match]
@@ -136,12 +137,12 @@ def make_instance(match: dict[str, Any], key: bytes) -> str:
 
 
 def normalize_value(value: Any) -> Any:
-    """A value in the one form of all that are the same to a receipt: 5 and 5.0 are one number."""
+    """Returns a value in one form for all that a receipt treats as equal: 5 and 5.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def list_operations(events: Iterable[Event]) -> list[Operation]:
-    """The operations that events of any calls tell of, in the order in which they were begun."""
+    """Returns the operations in the events of any calls, in the order in which they began."""
     groups: dict[str, list[Event]] = {}
     for event in events:
         if event.event.startswith((INTENT, RECEIPT)):
@@ -154,7 +155,7 @@ def list_operations(events: Iterable[Event]) -> list[Operation]:
 
 
 def fold_events(name: str, events: Sequence[Event]) -> Operation | None:
-    """How an operation stands by all that was told of it; None where nothing was ever begun."""
+    """Returns an operation from all of its events; None if none began it."""
     dropped = {(event.session, event.call) for event in events if event.state == DROPPED}
     events = [event for event in events if (event.session, event.call) not in dropped]
     attempts: list[Event] = []
@@ -175,8 +176,8 @@ def fold_events(name: str, events: Sequence[Event]) -> Operation | None:
 
 
 def choose_receipt(old: Receipt | None, new: Receipt, state: str) -> tuple[Receipt | None, str]:
-    """(the receipt to believe, the state) after another receipt was seen. A second effect is a duplicate; receipts
-    that contradict each other leave the operation unknown."""
+    """Returns (the receipt to believe, the state) after another receipt. A second effect is a duplicate;
+    contradicting receipts leave the operation unknown."""
     if old is None or new["state"] == DUPLICATE:
         return new, str(new["state"])
     if is_second_effect(old, new):
@@ -189,13 +190,13 @@ def choose_receipt(old: Receipt | None, new: Receipt, state: str) -> tuple[Recei
 
 
 def is_stale(closed: Iterable[Receipt], new: Receipt) -> bool:
-    """Whether a receipt is still that of an attempt that was rejected before this one was made."""
+    """Tells whether a receipt belongs to an attempt that was rejected before this one."""
     return any(is_not_newer(receipt, new) for receipt in closed)
 
 
 def is_not_newer(old: Receipt, new: Receipt) -> bool:
-    """Whether a receipt says nothing newer than a rejection: it is the very same, one as of no later time, or, where
-    nothing says a time, the same word on the same effect."""
+    """Tells whether a receipt is no newer than a rejection: identical, not later, or without times the same state of
+    the same effect."""
     if old["which"] == new["which"]:
         return True
     try:
@@ -208,7 +209,7 @@ def is_not_newer(old: Receipt, new: Receipt) -> bool:
 
 
 def is_second_effect(old: Receipt, new: Receipt) -> bool:
-    """Whether two receipts tell of two effects that are both done."""
+    """Tells whether two receipts are about two effects that are both done."""
     return old["state"] == new["state"] == VERIFIED and has_other_effect(old, new)
 
 
@@ -217,43 +218,43 @@ def has_other_effect(old: Receipt, new: Receipt) -> bool:
 
 
 def read_receipt(event: Event) -> Receipt:
-    """A receipt as receipts.py has it, from the ledger."""
+    """Returns a receipt from the ledger, in the form of judging/receipt.py."""
     data = event.data
     return {"state": event.state, "as_of": data.get("as_of"), "effect": str(data.get("effect", "")),
             "which": str(data.get("which", "")), "found": str(data.get("found", ""))}  # fmt: skip
 
 
 def select_others(events: Sequence[Event], call: ToolCall, at: float) -> list[Event]:
-    """The events of an operation that are not this call's own."""
+    """Returns the events of an operation that are not this call's own."""
     return [event for event in events if (event.session, event.call) != (call.session, name_call(call, at))]
 
 
 def name_call(call: ToolCall, at: float) -> str:
-    """The name of a call in its events. One that its client neither names nor dates stands for itself: two of them in
-    one moment may be two payments."""
+    """Returns the name of a call in its events. Without an id or a time from the client it is unique: two such calls
+    in one moment may be two payments."""
     return call.call_id or f"{at:.6f}"
 
 
 def read_events(ledger: Ledger, name: str) -> list[Event]:
-    """All events of one operation, in whatever session, in the order of their writing. Raises LedgerError."""
+    """Returns all events of one operation, of every session, in writing order. Raises LedgerError."""
     rows = ledger.query(f"{SELECT} identity = ? AND {OPERATION_EVENTS} ORDER BY id", (name,))
     return [StoredEvent(row) for row in rows]
 
 
 def read_operation(ledger: Ledger, name: str) -> Operation | None:
-    """One operation. Raises LedgerError."""
+    """Returns one operation. Raises LedgerError."""
     return fold_events(name, read_events(ledger, name))
 
 
 def read_operations(ledger: Ledger, since: float = 0.0) -> list[Operation]:
-    """All operations that something was told of since then. Raises LedgerError."""
+    """Returns all operations with an event since then. Raises LedgerError."""
     recent = f"SELECT identity FROM events WHERE at >= ? AND {OPERATION_EVENTS}"  # noqa: S608 - our own words
     rows = ledger.query(f"{SELECT} {OPERATION_EVENTS} AND identity IN ({recent}) ORDER BY id", (since,))
     return list_operations(StoredEvent(row) for row in rows)
 
 
 def count_states(operations: Iterable[Operation], now: float) -> dict[str, int]:
-    """How many operations there are, and how many stand how; what is `overdue` is pending or unknown as well."""
+    """Counts the operations and their states; an `overdue` one is pending or unknown as well."""
     all_operations = list(operations)
     states = {"done": VERIFIED, "refuted": REFUTED, "duplicate": DUPLICATE, "pending": PENDING, "unknown": "unknown"}
     stand = {name: sum(operation.state == state for operation in all_operations) for name, state in states.items()}
@@ -265,8 +266,8 @@ def count_states(operations: Iterable[Operation], now: float) -> dict[str, int]:
 
 
 def count_operations(events: Iterable[Event], now: float) -> Operations:
-    """The operations of one session, by its events in the order in which they were written; `now`, in seconds since
-    the epoch, is what deadlines are compared with."""
+    """Counts the operations of one session from its events in writing order. Deadlines are compared with `now`, in
+    seconds since the epoch."""
     operations = list_operations(events)
     twice, late = (
         (operation.state == DUPLICATE for operation in operations),

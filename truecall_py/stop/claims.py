@@ -78,7 +78,7 @@ def match_calls(sources: Sequence[Source], call: ToolCall, ends: float) -> dict[
             mine = [contract for contract in source.load_stop_contracts() if needs_calls(contract)]
             answers |= {name_contract(event): supports_claim(event, call, ends) for event in mine}
         except TrustError:
-            continue  # told at the stop
+            continue  # reported at the stop
     return answers
 
 

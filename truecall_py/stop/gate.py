@@ -122,7 +122,7 @@ class Gate(Rejudge):
             elif kept is not None and (fate is not None or self.is_short(kept.call)):
                 self.record_end(kept, fate)
                 ended = True
-            elif begun := find_unresolved(self.ledger, self.events, event.call):  # and nobody can look it up
+            elif begun := find_unresolved(self.ledger, self.events, event.call):  # and it cannot be looked up
                 row = {"state": UNVERIFIED, "cause": "tool", "found": NO_END, "expected": "a call that has ended"}
                 unresolved.append(Open(event, {**row, **begun}, UNVERIFIED))
             elif fate is not None and fate.said != FAILURE:
@@ -131,7 +131,7 @@ class Gate(Rejudge):
                 unresolved += make_unknown(event, about, f"{NO_END}, and the transcript does not say it")
             elif fate is None and not call_outcomes.is_readable(self.stop.transcript):
                 unresolved += make_unknown(event, about, f"{NO_END}, and no transcript could be read")
-            # else: it was refused or failed, and that was told; or Claude Code's user denied it.
+            # else: it was refused or failed, and that was reported; or the user of Claude Code denied it.
         if ended:
             self.read()
         return [call for call in unresolved if self.is_due(call)]
@@ -153,7 +153,7 @@ class Gate(Rejudge):
         recorder.stops = claims.match_calls(self.sources, call, self.ends)
         conclude(call, self.judge_now(KeptCall(call, kept.at)), (), recorder)
         if recorder.trouble is not None:
-            raise recorder.trouble  # what it found is not written down, so that nothing would stand open
+            raise recorder.trouble  # its verdict was not recorded, so the call would look resolved
 
     def find_policy(self) -> dict[str, Any]:
         return next((call.policy for call in self.sources if call.policy), {})

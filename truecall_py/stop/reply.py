@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from truecall_py.core.types import Reply, Stop, Verdict
     from truecall_py.trust.store import Source
 
-KEYS_PER_EVENT = 40  # keys of what stands open that one event of the ledger keeps
+KEYS_PER_EVENT = 40  # keys of unresolved verdicts per event
 VERDICTS_PER_EVENT = 6  # verdicts at the stop that one event keeps, with their evidence
 
 
