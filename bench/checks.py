@@ -4,7 +4,7 @@
 
 Each check's first verified example is played: its world is built, the look before the call is taken through the
 registered command, and the call after it is judged through it again and again. `--write` stores each ratio as the
-COST of its check, from which `python -m truecall_py.codegen.generate` makes docs/reference/checks.md.
+COST of its check, from which `python install/generate` makes docs/reference/checks.md.
 """
 
 from __future__ import annotations

@@ -5,9 +5,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from xml.sax.saxutils import escape
 
-from truecall_py.codegen import rooms
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [ROOT, os.path.join(ROOT, "install")]
+
+from generate import rooms  # noqa: E402 - found by way of the path above
 
 PICTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "architecture.svg")
 WIDTH, MARGIN, HEIGHT, GAP = 480, 14, 34, 10  # of the picture, around it, of a box, between boxes

@@ -142,7 +142,7 @@ def test_the_commands_know_a_check_that_was_added(copy: Copy) -> None:
     (copy.project / "call.json").write_text(json.dumps(copy.payload()))
     assert "greeted: applies" in copy.truecall("explain", "call.json")
     assert "begins with hello" in copy.truecall("verify", "call.json", code=1)
-    copy.run(sys.executable, "-m", "truecall_py.codegen.generate", folder=copy.tree)
+    copy.run(sys.executable, "install/generate", folder=copy.tree)
     page = (copy.tree / "docs" / "reference" / "checks.md").read_text()
     assert "| [`toy`](#toy) | The first line of a file is one word. |" in page and "\n## toy\n" in page
 

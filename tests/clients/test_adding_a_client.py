@@ -202,7 +202,7 @@ PAYLOAD = {"toyTool": "save_note", "toyArgs": {"name": "a"}, "toyAnswer": '{"ok"
 def test_a_toy_client_works_in_every_command(toy: Copy) -> None:
     """Its folder and one name are enough: the generated files, init, install, doctor, the hook by its registered
     command, verify, explain, replay and uninstall."""
-    done = toy.python("-m", "truecall_py.codegen.generate")
+    done = toy.python("install/generate")
     assert done.returncode == 0, done
     assert os.path.exists(os.path.join(toy.root, "install", "toy.json"))
 
@@ -276,7 +276,7 @@ def test_a_module_that_is_left_out_is_named(toy: Copy, module: str) -> None:
     for part in interface.REQUIRED:
         file = f"truecall_py/clients/toy/{module}.py"
         assert part.module != module or f"{file}: {part.name} is missing ({part.what})" in said
-    done = toy.python("-m", "truecall_py.codegen.generate")
+    done = toy.python("install/generate")
     assert done.returncode == 1 and said[0] in done.stderr, done
 
 

@@ -7,10 +7,10 @@ import shutil
 import subprocess
 
 import pytest
+from support.project import ROOT
 
 from e2e import sessions
 from e2e.sessions import CLAUDE_CODE, CODEX, LIE, NOTE, SAVED
-from truecall_py.codegen.generate import ROOT
 
 PARTS = (".claude-plugin", ".codex-plugin", "contracts", "hooks", "truecall_py")
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 from support.docs import PAGES, blocks, text
+from support.project import ROOT
 
 import truecall_py
 from truecall_py.cli import main
-from truecall_py.codegen.generate import ROOT
 from truecall_py.contract_files import loader
 
 ON_THE_INDEX = ["README.md"]  # shown where no relative link leads anywhere

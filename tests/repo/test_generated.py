@@ -5,22 +5,21 @@ import subprocess
 import sys
 
 import pytest
+from generate import files as generated
 
-from truecall_py.codegen import generate
-
-FILES = generate.files()
+FILES = generated.files()
 
 
 @pytest.mark.parametrize("path", sorted(FILES))
 def test_generated_files_are_current(path: str) -> None:
     """A generated file in the repository is what its generator makes now."""
-    with open(os.path.join(generate.ROOT, path), encoding="utf-8") as file:
-        assert file.read() == FILES[path], "run: python -m truecall_py.codegen.generate"
+    with open(os.path.join(generated.ROOT, path), encoding="utf-8") as file:
+        assert file.read() == FILES[path], "run: python install/generate"
 
 
 def test_the_launcher_is_valid_in_every_shell_that_is_here() -> None:
     """The launcher is plain POSIX sh: each shell of this machine parses it."""
-    launcher = os.path.join(generate.ROOT, "hooks", "run.sh")
+    launcher = os.path.join(generated.ROOT, "hooks", "run.sh")
     assert os.access(launcher, os.X_OK)
     for shell in ("sh", "dash", "bash", "busybox"):
         argv = [shell, "sh", "-n", launcher] if shell == "busybox" else [shell, "-n", launcher]
@@ -34,5 +33,5 @@ def test_the_launcher_is_valid_in_every_shell_that_is_here() -> None:
 def test_importing_the_package_is_free() -> None:
     """`import truecall_py` loads none of its own modules until something is asked of it."""
     code = "import sys, truecall_py; print([name for name in sys.modules if name.startswith('truecall_py.')])"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=generate.ROOT, check=True)
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=generated.ROOT, check=True)
     assert out.stdout.strip() == "[]"

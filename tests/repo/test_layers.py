@@ -13,7 +13,7 @@ from truecall_py.core.paths import PACKAGE
 ROOMS = (
     "core", "shell", "world", "clients", "policy", "contracts", "checks", "contract_files", "trust", "messages", "ledger",
     "judging", "guards", "operations", "stop", "hook", "api", "worker", "setup", "authoring", "replay",
-    "reporting", "doctor", "cli", "codegen", "__main__",
+    "reporting", "doctor", "cli", "__main__",
 )  # fmt: skip
 RANK = {"__init__": len(ROOMS), **{name: rank for rank, name in enumerate(ROOMS)}}
 DOORS = {
@@ -25,7 +25,7 @@ DOORS = {
     "xml": {"checks/support/junit", "cli/output/junit"},
     "yaml": {"contract_files/yaml_reader", "worker/documents"},
     "rich": {"cli", "reporting/text"},
-    "click": {"cli", "codegen", "reporting/text"},
+    "click": {"cli", "reporting/text"},
     "jsonschema": {"contract_files", "worker/schemas"},
 }
 

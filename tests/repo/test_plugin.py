@@ -9,9 +9,9 @@ import subprocess
 from typing import Any
 
 import pytest
+from support.project import ROOT
 
 from truecall_py import clients
-from truecall_py.codegen.generate import ROOT
 from truecall_py.core.version import __version__
 
 

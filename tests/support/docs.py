@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from truecall_py.codegen.generate import ROOT
+from support.project import ROOT
 
 DOCS = sorted(
     os.path.relpath(os.path.join(folder, name), ROOT)

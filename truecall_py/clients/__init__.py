@@ -5,7 +5,7 @@ Everything that is known of one client is in its own folder, and nothing of it e
 1. Make the folder `clients/<name>/`, with `_` for `-`, and in it the modules that clients/interface.py lists. The
    folder of a client that is much like it is a good start.
 2. Add the name to NAMES.
-3. Run `python -m truecall_py.codegen.generate`: it names what the folder still lacks, then writes the launcher and
+3. Run `python install/generate`: it names what the folder still lacks, then writes the launcher and
    the settings to paste.
 """
 

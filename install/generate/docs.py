@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from generate import rooms
 from truecall_py import checks, clients
 from truecall_py.cli import main
 from truecall_py.clients import registration
-from truecall_py.codegen import rooms
 from truecall_py.contract_files import fields as contract_fields
 from truecall_py.contract_files.json_schema import ACCEPTED, EXAMPLE, SMALL_WORLD
 from truecall_py.contract_files.yaml_writer import write_block, write_flow
