@@ -135,7 +135,7 @@ def run_in_child(tests: list[str], log: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names; all mutants if left out")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 2) * 3 // 2)
     options = parser.parse_args()
     chosen = [mutant for mutant in load() if not options.names or any(part in mutant.name for part in options.names)]
     killed = 0
