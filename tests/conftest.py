@@ -23,7 +23,7 @@ def harness(request):
 @pytest.fixture(autouse=True)
 def no_marks_of_an_agent(monkeypatch):
     """Tests behave alike whether a person or an agent runs them."""
-    from truecall_py.cli.commands.trust import AGENT_MARKS
+    from truecall_py.cli.options import AGENT_MARKS
 
     for name in (*AGENT_MARKS, "CLAUDE_PROJECT_DIR", "TRUECALL_PYTHON"):
         monkeypatch.delenv(name, raising=False)

@@ -78,7 +78,9 @@ def test_calls_are_chosen_by_what_they_are(told: Any) -> None:
     assert names(told, "--tool", "mcp__*", "--state", "refuted") == ["lie-3", "lie-2", "lie-1"]
     assert names(told, "--state", "unverified") == ["open"] and names(told, "--state", "pending") == []
     assert names(told, "--state", "running") == ["runs"] and names(told, "--state", "refused") == ["rests"]
-    assert names(told, "--outcome", "lie") == ["lie-3", "seen", "lie-2", "lie-1"]
+    for outcome in ("false success", "lie"):  # the name, and the stored value
+        assert names(told, "--outcome", outcome) == ["lie-3", "seen", "lie-2", "lie-1"]
+    assert "is not one of: false success" in ran(told, "log", "--outcome", "true", code=2)
     assert names(told, "--since", "20m") == ["lie-3", "runs", "rests"]
     at = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - 900))
     assert names(told, "--since", at) == ["lie-3", "runs"]
@@ -103,7 +105,7 @@ def test_one_call_in_full(told: Any) -> None:
     out = ran(told, "log", "lie-1")
     words = ("mcp__notes__save_note", "s1 (claude-code)", "/p", "title: a", "body: hello", "requested", "ended after 1.5 s",
              "reported success", "refuted    note-saved  false success  truecall.yaml:3", "expected   a file at /p/notes/a.md",
-             "found      nothing at /p/notes/a.md", "again (replace", "same call: mcp__notes__save_note lie-1b, verified")  # fmt: skip
+             "found      nothing at /p/notes/a.md", "to make the same call again, instead of the tool's output", "same call: mcp__notes__save_note lie-1b, verified")  # fmt: skip
     at = [out.index(word) for word in words]
     assert at == sorted(at)
     assert "attempt    2; since the previous attempt, nothing changed" in ran(told, "log", "lie-1b")

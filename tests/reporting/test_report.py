@@ -382,7 +382,7 @@ def test_a_large_ledger_makes_a_page_of_bounded_size(project: Any) -> None:
     shown = sum(1 for _, attributes in page.tags if re.fullmatch(r"c\d+", attributes.get("id") or ""))
     assert shown == account.CALLS
     assert "older sessions with" in page.text and "truecall report --session S" in page.text
-    assert "older false successes. To list them: truecall log --outcome lie --limit 122" in page.text
+    assert "older false successes. To list them: truecall log --outcome 'false success' --limit 122" in page.text
     alone = written(project, "--session", "s0")
     shown = sum(1 for _, attributes in alone.tags if re.fullmatch(r"c\d+", attributes.get("id") or ""))
     assert shown == account.OF_SESSION and "Not shown here: 250 calls (verified, or without a contract)" in alone.text

@@ -123,7 +123,7 @@ def test_nothing_happens_without_a_person(person: Any, more: dict[str, Any]) -> 
     """No terminal without --yes, or an agent's shell: wrong usage, and not a byte is written."""
     before = tree(fresh(person, "claude-code").base)
     out = run(person, "init", *(["--yes"] if more else []), code=2, **more)
-    assert ("agent's shell" if more else "no terminal") in out
+    assert ("agent's shell" if more else "not a terminal") in out
     assert tree(person.base) == before
     if more:
         run(person, "init", "--yes", "--person", **more)

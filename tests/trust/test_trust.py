@@ -17,7 +17,7 @@ import time
 import pytest
 from support.project import NOTE, PATIENCE, ROOT
 
-from truecall_py.cli.commands.trust import AGENT_MARKS
+from truecall_py.cli.options import AGENT_MARKS
 from truecall_py.core import paths
 from truecall_py.core.errors import TrustError
 from truecall_py.core.fast_json import loads

@@ -6,18 +6,13 @@ from __future__ import annotations
 import os
 import re
 import stat as modes
+from collections.abc import Sequence
+from typing import Any
 
 from truecall_py.contract_files import loader
-from truecall_py.contract_files.yaml_reader import parse
+from truecall_py.contract_files.yaml_reader import Document, parse
 from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from truecall_py.contract_files.yaml_reader import Document
 
 HEADER = ("version: 1", "contracts:")
 EMPTY = re.compile(r"(contracts:)([ \t]*)\[[ \t]*\]")

@@ -6,17 +6,13 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from truecall_py.clients import NAMES, load_part
 from truecall_py.core.errors import UsageError
 from truecall_py.core.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from truecall_py.core.types import ToolCall
+from truecall_py.core.types import ToolCall
 
 SKIPPED = (".git", ".hg", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".pytest_cache",
            *(folder for name in NAMES for folder in load_part(name, "program").PROGRAM.scratch))  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from typing import Any
 
 from truecall_py.authoring.convert_templates import (
     Refused,
@@ -21,11 +23,6 @@ from truecall_py.contract_files.yaml_writer import write_entry as lines_of
 from truecall_py.core.errors import UsageError
 from truecall_py.core.fast_json import loads
 from truecall_py.core.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 MAX_TIMEOUT = 20_000  # milliseconds that the hook may run
 CONDITION_KEYS = ("when", "if", "match", "condition", "args", "only", "unless")

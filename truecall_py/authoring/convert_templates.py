@@ -6,12 +6,9 @@ from __future__ import annotations
 import re
 import shlex
 import warnings
+from typing import Any
 
 from truecall_py.contract_files.lint import redos
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 ROOTS = {
     **dict.fromkeys(("args", "input", "params", "arguments", "tool_input", "toolInput"), "args"),

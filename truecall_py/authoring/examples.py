@@ -10,6 +10,8 @@ import re
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from truecall_py import api, clients
 from truecall_py.authoring.sandbox import SmallWorld
@@ -21,17 +23,9 @@ from truecall_py.contract_files.yaml_reader import parse
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import TruecallError, UsageError
 from truecall_py.core.record import record
-from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
 from truecall_py.trust import pin
-from truecall_py.trust.store import TRUSTED, Pin, make_source
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from truecall_py.core.types import Verdict
-    from truecall_py.trust.store import Source
+from truecall_py.trust.store import TRUSTED, Pin, Source, make_source
 
 NONE = "none"
 AFTERWARDS = ("tool_response", "tool_output", "duration_ms", "error", "is_interrupt")  # known only after the call

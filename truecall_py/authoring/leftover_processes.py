@@ -7,12 +7,9 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterator
 
 from truecall_py.world import process_table
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MARK = "TRUECALL_WORLD"  # the variable that every process of a world inherits: its folder
 LARGEST = 256 * 1024  # bytes of one environment

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from truecall_py import api
 from truecall_py.authoring import changed_files, shell_commands
@@ -20,12 +22,6 @@ from truecall_py.core.types import FAILURE, VERIFIED
 from truecall_py.trust import pin
 from truecall_py.trust.store import TRUSTED, Pin, make_source
 from truecall_py.world.world import World
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
 
 MAX_CHECKS = 6  # checks of one contract
 SETTLED = ("ok", "success", "succeeded", "created", "saved", "updated", "deleted", "written", "sent", "done")

@@ -12,15 +12,12 @@ import signal
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from truecall_py.authoring import leftover_processes
 from truecall_py.core.errors import UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 NOBODY = 1  # a port on which nothing answers
 PATIENCE = 30.0  # seconds for one `setup`

@@ -3,14 +3,12 @@ takes a command for certain that the parser does not."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from truecall_py.core.record import record
 from truecall_py.shell.commands import simple_commands
 from truecall_py.shell.runs import check_pattern, runs
 from truecall_py.shell.unwrap import base, git_call, moves_meaning, unwrap
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 QUIET = ("cd", "echo", "export", "set", "true", "pwd", "ls", "cat", "printf", "pushd", "popd", ":", "test", "[")
 PROGRAMS_WITH_SUBCOMMANDS = (

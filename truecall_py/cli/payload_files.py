@@ -4,35 +4,46 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
 
 from truecall_py.api import call_of, parse_announced
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core import paths
 from truecall_py.core.errors import PayloadError, UsageError
+from truecall_py.core.types import ToolCall
 from truecall_py.trust.pin import load_untrusted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from truecall_py.core.types import ToolCall
-    from truecall_py.trust.store import Source
+from truecall_py.trust.store import Source
 
 
-def find_payloads(names: Iterable[str]) -> list[str]:
-    """The payloads to read: files and `-` as named, and all *.json files below a folder. Raises UsageError."""
-    paths: list[str] = []
+def list_files(
+    names: Iterable[str], what: str, ending: str, stdin: bool = False, accept: Callable[[str], bool] = bool
+) -> list[str]:
+    """The files to read: those that are named, `-` if `stdin`, and below each folder all accepted ones with this
+    ending. `what` names one in an error. Raises UsageError."""
+    files: list[str] = []
     for name in names:
-        if name == "-" or os.path.isfile(name):
-            paths.append(name)
+        if os.path.isfile(name) or (stdin and name == "-"):
+            files.append(name)
         elif os.path.isdir(name):
-            below = [os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files]
-            paths += sorted(path for path in below if path.endswith(".json"))
+            below = [os.path.join(folder, file) for folder, _, found in os.walk(name) for file in found]
+            files += sorted(path for path in below if path.endswith(ending) and accept(path))
         else:
-            raise UsageError("there is no such payload", name, "give a file, a folder of *.json files, or -")
-    if not paths:
-        raise UsageError("there is no payload in", ", ".join(names), "give a folder that has *.json files")
-    return paths
+            raise UsageError(f"there is no such {what}", name,
+                             f"give a file, or a folder of *{ending} files{', or -' if stdin else ''}")  # fmt: skip
+    if not files:
+        raise UsageError(f"there is no {what} in", ", ".join(names), f"give a folder that has *{ending} files")
+    return files
+
+
+def iterate_upward(folder: str) -> Iterator[str]:
+    """The path of every truecall.yaml in this folder and in those above, the nearest first."""
+    while True:
+        path = os.path.join(folder, FILE_NAME)
+        if os.path.exists(path):
+            yield path
+        if folder == os.path.dirname(folder):
+            return
+        folder = os.path.dirname(folder)
 
 
 def read(name: str, what: str = "payload") -> bytes:
@@ -62,21 +73,10 @@ def find_sources(given: str | None) -> list[Source]:
     if given:
         path = os.path.join(given, FILE_NAME) if os.path.isdir(given) else given
         return [load_untrusted(path)]
-    every = []
-    folder = os.getcwd()
-    while True:
-        path = os.path.join(folder, FILE_NAME)
-        if os.path.exists(path):
-            every.append(load_untrusted(path))
-        if folder == os.path.dirname(folder):
-            break
-        folder = os.path.dirname(folder)
+    files = list(iterate_upward(os.getcwd()))
     if os.path.exists(paths.find_user_file()):
-        every.append(load_untrusted(paths.find_user_file()))
-    if not every:
-        raise UsageError(
-            f"there is no {FILE_NAME} here or in a folder above",
-            os.getcwd(),
-            "give one with --contracts PATH, or create one with: truecall init",
-        )
-    return every
+        files.append(paths.find_user_file())
+    if not files:
+        do = "give one with --contracts PATH, or create one with: truecall init"
+        raise UsageError(f"there is no {FILE_NAME} here or in a folder above", os.getcwd(), do)
+    return [load_untrusted(path) for path in files]

@@ -4,21 +4,17 @@ no contract has any, by a few plain patterns. Looks at no world; calls nothing a
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 
+from truecall_py.clients.transcripts import Made, Said
+from truecall_py.contracts.model import Contract
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import DEADLINE, REFUTED, UNVERIFIED, VERIFIED
 from truecall_py.ledger.store import ENDED, Event
 from truecall_py.replay.judge import THEN, Then
 from truecall_py.stop import claims
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from truecall_py.clients.transcripts import Made, Said
-    from truecall_py.contracts.model import Contract
-    from truecall_py.trust.store import Source
+from truecall_py.trust.store import Source
 
 SAYS_SO = "says so"
 READ_ONLY_KINDS = frozenset(("read", "fetch"))  # kinds of calls that change nothing

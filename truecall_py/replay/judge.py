@@ -4,31 +4,24 @@ of then, and never runs anything: whatever would have to is said to need the wor
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from truecall_py.checks import load_check
 from truecall_py.clients.payload import make_unanswered
+from truecall_py.clients.transcripts import Made
 from truecall_py.contracts.facts import Facts
-from truecall_py.contracts.model import COMBINATORS, is_guard, is_guard_only
+from truecall_py.contracts.model import COMBINATORS, Contract, is_guard, is_guard_only
 from truecall_py.contracts.template import fill_fields
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
-from truecall_py.core.types import DEADLINE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome
+from truecall_py.core.types import DEADLINE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome, ToolCall
 from truecall_py.guards.barrier import ALLOWED
 from truecall_py.judging import polling
-from truecall_py.judging.engine import classify_claim, enter_application, find_applications, find_guarded
+from truecall_py.judging.engine import Application, classify_claim, enter_application, find_applications, find_guarded
+from truecall_py.trust.store import Source
 from truecall_py.world.bounded_regex import Interrupted
 from truecall_py.world.world import World
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from truecall_py.clients.transcripts import Made
-    from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import ToolCall
-    from truecall_py.judging.engine import Application
-    from truecall_py.trust.store import Source
 
 THEN = "needs the world of then"
 WOULD_REFUSE = "would be refused"  # of a guard: the call was made, since nobody asked it then

@@ -7,19 +7,16 @@ import contextlib
 import gc
 import signal
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from multiprocessing.connection import Connection
 from tempfile import SpooledTemporaryFile
+from typing import IO, Any
 
 from truecall_py.core import paths
 from truecall_py.core.record import record
 from truecall_py.hook import crash_report
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from multiprocessing.connection import Connection
-    from typing import IO, Any
-
-    Work = Callable[[str], Iterable[Any]]
+Work = Callable[[str], Iterable[Any]]
 
 CHUNK_BYTES = 64 << 10  # bytes that are sent at a time
 MEMORY_LIMIT = 256 << 10  # bytes of one item that wait in memory for their turn; more of it waits in a file

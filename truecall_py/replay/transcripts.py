@@ -3,16 +3,13 @@ known is counted."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from truecall_py import clients
+from truecall_py.clients.transcripts import Lines, Made, Said
 from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.messages.corrections import HEADLINES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from truecall_py.clients.transcripts import Lines, Made, Said
 
 LONGEST = 64 << 20  # bytes of a line
 

@@ -3,17 +3,13 @@ and reports; runs no check, and changes no decision of the hook."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from truecall_py.core.record import record
 from truecall_py.core.types import FAILURE, FALSE_SUCCESS, REFUTED, SUCCESS, UNVERIFIED, VERIFIED
 from truecall_py.ledger.events import identify_contract
-from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, WAITING
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from truecall_py.ledger.store import Event
+from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, WAITING, Event
 
 PENDING, RUNNING = "pending", "running"
 KINDS = (REQUESTED, WAITING, ENDED, REFUSED, JUDGED, SETTLED)

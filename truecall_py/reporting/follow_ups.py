@@ -4,21 +4,17 @@ check and decides nothing."""
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from heapq import merge
 from itertools import islice
+from typing import Any
 
 from truecall_py.core.record import record
 from truecall_py.core.types import VERIFIED
 from truecall_py.ledger import open_calls
 from truecall_py.ledger.store import ENDED, SETTLED
 from truecall_py.reporting import calls
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from truecall_py.reporting.calls import Call
+from truecall_py.reporting.calls import Call
 
 STEPS = 12  # the most steps that are returned; all are followed
 # The upper bounds, in seconds, of the classes of time until resolution.

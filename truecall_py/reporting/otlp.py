@@ -9,19 +9,15 @@ generative AI (execute tool span); everything else stands under `truecall.*`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 from truecall_py.core.fast_json import dumps
 from truecall_py.core.hashing import sha256
 from truecall_py.core.types import FAILURE, REFUTED, VERIFIED
 from truecall_py.core.version import __version__
 from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, SETTLED, WAITING
-from truecall_py.reporting.calls import BESIDE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from truecall_py.reporting.calls import Call
+from truecall_py.reporting.calls import BESIDE, Call
 
 INTERNAL = 1  # of SpanKind
 OK, ERROR = 1, 2  # of StatusCode

@@ -4,18 +4,13 @@ and never blocks one for long."""
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from truecall_py.core.errors import UsageError
 from truecall_py.core.record import record
 from truecall_py.core.types import UNRESOLVED
-from truecall_py.ledger.store import FILE, SELECT, STOP, SWITCH, Ledger, StoredEvent, fit_column
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from typing import Any
-
-    from truecall_py.ledger.store import Event
+from truecall_py.ledger.store import FILE, SELECT, STOP, SWITCH, Event, Ledger, StoredEvent, fit_column
 
 # The events that make a call.
 OF_CALLS = "event IN ('requested', 'ended', 'refused', 'judged', 'settled')"
@@ -59,8 +54,7 @@ def open_ledger(state: str) -> Ledger | None:
 def list_sessions(ledger: Ledger, since: float = 0.0) -> list[str]:
     """The sessions with a call since `since` (seconds since the epoch), the last used one at the end."""
     sql = f"SELECT session FROM events WHERE at >= ? AND {OF_CALLS} GROUP BY session ORDER BY max(id)"  # noqa: S608
-    rows = ledger.query(sql, (since,))
-    return [row[0] for row in rows]
+    return [row[0] for row in ledger.query(sql, (since,))]
 
 
 def find_session_id(ledger: Ledger, session: str) -> str:
@@ -84,35 +78,29 @@ def list_calls(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterato
     """The session and id of each call, newest first; of one session if given."""
     seen_calls: set[tuple[str, str]] = set()
     where, values = ("session = ? AND ", (fit_column(session), since)) if session else ("", (since,))
+    sql = (
+        f"SELECT id, session, call FROM events WHERE {where}at >= ? AND {OF_CALLS} AND id < ? "  # noqa: S608
+        "ORDER BY id DESC LIMIT 1000"
+    )
     last = 1 << 62
-    while True:  # in pieces, so that no reader blocks a checkpoint of the log
-        rows = ledger.query(
-            f"SELECT id, session, call FROM events WHERE {where}at >= ? AND {OF_CALLS} AND id < ? "  # noqa: S608
-            "ORDER BY id DESC LIMIT 1000",
-            (*values, last),
-        )
-        for number, name, call in rows:
-            last = number
+    while rows := ledger.query(sql, (*values, last)):  # in pieces, so that no reader blocks a checkpoint of the log
+        for last, name, call in rows:  # noqa: B007 - the next piece begins below the last one
             if (name, call) not in seen_calls:
                 seen_calls.add((name, call))
                 yield name, call
-        if not rows:
-            return
 
 
 def find_held_stop(ledger: Ledger, after: int = 0, session: str = "") -> Event | None:
     """The last stop that held an agent, if its event is newer than the one with the id `after`."""
-    last, where = 1 << 62, "session = ? AND " if session else ""
-    while True:
-        values = (fit_column(session), STOP, after, last) if session else (STOP, after, last)
-        sql = f"{SELECT} {where}event = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT 100"
-        stored_events = [StoredEvent(row) for row in ledger.query(sql, values)]
-        for stored_event in stored_events:
-            if stored_event.data.get("held"):
-                return stored_event
-        if not stored_events:
-            return None
-        last = stored_events[-1].id
+    where, values = ("session = ? AND ", (fit_column(session), STOP, after)) if session else ("", (STOP, after))
+    sql = f"{SELECT} {where}event = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT 100"
+    last = 1 << 62
+    while rows := ledger.query(sql, (*values, last)):
+        for stop in map(StoredEvent, rows):
+            if stop.data.get("held"):
+                return stop
+            last = stop.id
+    return None
 
 
 def list_stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped]:
@@ -128,8 +116,7 @@ def list_stops(ledger: Ledger, session: str, since: float = 0.0) -> list[Stopped
 def list_switches(ledger: Ledger, since: float = 0.0) -> list[Event]:
     """The events of a person turning truecall off or on, newest first."""
     sql = f"{SELECT} session = '' AND event = ? AND at >= ? ORDER BY id DESC LIMIT 1000"
-    rows = ledger.query(sql, (SWITCH, since))
-    return [StoredEvent(row) for row in rows]
+    return [StoredEvent(row) for row in ledger.query(sql, (SWITCH, since))]
 
 
 def list_begun(ledger: Ledger, since: float = 0.0, session: str = "") -> Iterator[tuple[str, str]]:
@@ -182,8 +169,7 @@ def prune(ledger: Ledger, before: float) -> tuple[int, int]:
 
 def count_left(ledger: Ledger, before: float) -> int:
     """The number of sessions without an event since `before` that were kept."""
-    rows = ledger.query("SELECT 1 FROM events GROUP BY session HAVING max(at) < ?", (before,))
-    return len(rows)
+    return len(ledger.query("SELECT 1 FROM events GROUP BY session HAVING max(at) < ?", (before,)))
 
 
 def list_unresolved_sessions(ledger: Ledger) -> set[str]:
@@ -199,7 +185,7 @@ def list_unresolved_sessions(ledger: Ledger) -> set[str]:
 
 def delete_session_files(
     state: str, before: float, sessions: Sequence[str] = (), staying: Collection[str] = ()
-) -> None:  # fmt: skip
+) -> None:
     """Deletes the files of `sessions`, and of others that are older than `before`, except those `staying`: unresolved
     calls, snapshots, marks and notices."""
     from truecall_py.ledger import pending_calls, session_marks, unrecorded_calls

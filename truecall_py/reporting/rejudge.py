@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from truecall_py.clients import NAMES, load_hook
 from truecall_py.clients.payload import make_unanswered
@@ -20,11 +22,6 @@ from truecall_py.ledger.store import REFUSED
 from truecall_py.reporting.calls import Call
 from truecall_py.trust import store
 from truecall_py.world import snapshots
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 CUT = " bytes left out ...] "
 MANY = 6  # the most arguments that may be text or JSON

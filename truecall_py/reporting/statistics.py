@@ -3,18 +3,14 @@ correction."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from truecall_py.core.types import FALSE_SUCCESS, REFUTED, UNVERIFIED, VERIFIED
 from truecall_py.ledger.store import REFUSED
 from truecall_py.reporting import calls
-from truecall_py.reporting.calls import NOTHING, OTHER, PENDING, SAME
+from truecall_py.reporting.calls import NOTHING, OTHER, PENDING, SAME, Call
 from truecall_py.reporting.follow_ups import Sequels
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from truecall_py.reporting.calls import Call
 
 Row = dict[str, int]
 # The states of a judged call; each call has one.

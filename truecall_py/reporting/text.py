@@ -12,18 +12,11 @@ import click
 
 from truecall_py.core.redaction import escape_hidden
 from truecall_py.core.timestamps import format_duration, format_local_time
-from truecall_py.core.types import (
-    FALSE_SUCCESS,
-    LANDED,
-    NOT_LANDED,
-    REFUTED,
-    REPORTED_FAILURE,
-    UNVERIFIED,
-    VERIFIED,
-)
+from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED
 from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, WAITING, Event
 from truecall_py.reporting import calls
 from truecall_py.reporting.calls import BESIDE, Call
+from truecall_py.reporting.names import describe_order, name_outcome
 from truecall_py.reporting.queries import Stopped
 
 COLOURS = {VERIFIED: "green", REFUTED: "red", UNVERIFIED: "yellow", calls.PENDING: "yellow", REFUSED: "red"}
@@ -31,14 +24,6 @@ NAMES = {"": "no contract"}
 WHY = {"guard": "a guard does not hold", "quarantine": "its tool is paused",
        "duplicate": "its operation was started before"}  # fmt: skip
 BY = {"call": "this call's own hook", "stop": "the stop gate"}  # others: reconcile, or another call
-# The names of stored outcomes that a person reads.
-OUTCOME_NAMES = {LANDED: "success", REPORTED_FAILURE: "reported failure", FALSE_SUCCESS: "false success",
-                 NOT_LANDED: "effect missing"}  # fmt: skip
-
-
-def name_outcome(outcome: str) -> str:
-    """The name of a stored outcome for people."""
-    return OUTCOME_NAMES.get(outcome, outcome)
 
 
 def find_width() -> int:
@@ -92,7 +77,7 @@ def print_full(call: Call, every: list[Call]) -> None:
             print_row(at, said)
     if call.state == calls.RUNNING:
         print_row("", "no end was recorded: it is running, was denied, or the session ended")
-    print_verdicts(call)
+    print_verdict_rows(call.verdicts)
     print_attempt(call, every)
     what, other = calls.find_next_step(call, every)
     if call.corrected or call.state == REFUSED:
@@ -135,6 +120,11 @@ def print_row(name: str, value: str) -> None:
     click.echo(f"  {name:<10} {fit_line(value, max(find_width(), 80) - 13)}")
 
 
+def wrap_row(value: str) -> list[str]:
+    """The value in as many lines as it needs."""
+    return textwrap.wrap(escape_hidden(value), max(find_width(), 80) - 13, break_on_hyphens=False) or [""]
+
+
 def print_wrapped(name: str, value: str) -> None:
     """Prints a row in as many lines as it needs; evidence is never cut."""
     for number, text in enumerate(
@@ -151,16 +141,13 @@ def describe_event(event: Event, call: Call) -> list[tuple[str, str]]:
     if event.event == WAITING:
         return [(at, "waited for the user's permission")]
     if event.event == REFUSED:
-        refusal = escape_hidden(f"refused by truecall before it ran: {explain_refusal(event)}")
-        lines = textwrap.wrap(refusal, max(find_width(), 80) - 13)
+        lines = wrap_row(f"refused by truecall before it ran: {explain_refusal(event)}")
         return [("" if number else at, text) for number, text in enumerate(lines)]
     if event.event in (JUDGED, SETTLED):
         by, word = event.data.get("by"), "resolved" if event.event == SETTLED else "judged again"
         return [(at, f"{word}{f' by {by}' if by else ''}: {NAMES.get(event.state, event.state)}")]
     if event.event.startswith(BESIDE):
-        operation = escape_hidden(describe_operation(event))
-        lines = textwrap.wrap(operation, max(find_width(), 80) - 13, break_on_hyphens=False) or [""]
-        return [("" if number else at, text) for number, text in enumerate(lines)]
+        return [("" if number else at, text) for number, text in enumerate(wrap_row(describe_operation(event)))]
     if event.event != ENDED:
         return [(at, event.event)]
     took = ""
@@ -204,10 +191,6 @@ def describe_operation(event: Event) -> str:
     return str(data.get("found", ""))
 
 
-def print_verdicts(call: Call) -> None:
-    print_verdict_rows(call.verdicts)
-
-
 def print_verdict_rows(told: Iterable[dict[str, Any]]) -> None:
     """Prints verdicts from the ledger with their evidence."""
     for claim in told:
@@ -217,12 +200,10 @@ def print_verdict_rows(told: Iterable[dict[str, Any]]) -> None:
         source = f"  {fit_line(str(claim['source']), 40)}" if claim.get("source") else ""
         name = fit_line(str(claim.get("contract", "")), 40)
         click.echo(f"  {render_state(str(claim.get('state', '')), 10)} {name}{more}{source}{observed}")
-        if claim.get("subject"):
-            print_wrapped("about", str(claim["subject"]))
-        if claim.get("expected"):
-            print_wrapped("expected", str(claim["expected"]))
-        if claim.get("found"):
-            print_wrapped("because" if claim.get("state") == UNVERIFIED else "found", str(claim["found"]))
+        evidence = "because" if claim.get("state") == UNVERIFIED else "found"
+        for key, label in (("subject", "about"), ("expected", "expected"), ("found", evidence)):
+            if claim.get(key):
+                print_wrapped(label, str(claim[key]))
 
 
 def print_attempt(call: Call, every: list[Call]) -> None:
@@ -237,8 +218,10 @@ def print_attempt(call: Call, every: list[Call]) -> None:
     if call.state == REFUSED:
         print_refusal(call.data)
     if call.data.get("order"):
-        kind = f", class {call.data['kind']}" if call.data.get("kind") else ""
-        print_row("order", f"{call.data['order']} ({call.data.get('form', 'told')}{kind})")
+        words = describe_order(str(call.data["order"]), str(call.data.get("form") or ""))
+        kind = f" (class {call.data['kind']})" if call.data.get("kind") else ""
+        for place, part in enumerate(wrap_row(words + kind)):
+            print_row("" if place else "order", part)
 
 
 def print_refusal(data: dict[str, Any]) -> None:

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import textwrap
 import time
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import click
 
@@ -28,11 +30,6 @@ from truecall_py.doctor import activity, contracts, environment, registration_fa
 from truecall_py.doctor.environment import Surroundings
 from truecall_py.hook import pause
 from truecall_py.reporting.text import find_width
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
 
 PATIENCE = 30.0  # seconds for one canary, where the client's own time-out is not less
 SLOW = 5.0
@@ -139,9 +136,7 @@ def prove_registration(handler: Handler, around: Surroundings) -> Finding:
                        render_install(handler))  # fmt: skip
     if why := registrations.explain_unproven(handler, os.getcwd()):
         what = f"{event} was not proven: a project's file holds the command, and {why}"
-        return Finding(
-            WARNING, name, what, handler.where, f"look at it, then: {render_install(handler)}"
-        )
+        return Finding(WARNING, name, what, handler.where, f"look at it, then: {render_install(handler)}")
     if around.withheld:
         what = f"{event} was not proven: what a project's file has loaded into every hook is not run here"
         return Finding(WARNING, name, f"{what} ({', '.join(around.withheld)})", handler.where,

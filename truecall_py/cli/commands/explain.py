@@ -7,8 +7,7 @@ import time
 
 import click
 
-from truecall_py.cli import payload_files
-from truecall_py.clients import NAMES
+from truecall_py.cli import options, payload_files
 from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import Contract, is_guard, is_guard_only
 from truecall_py.core.errors import Unverified
@@ -30,11 +29,8 @@ NO_CALL = (
 
 @click.command()
 @click.argument("payload")
-@click.option("--contracts", metavar="PATH", help="A contract file; default: every truecall.yaml from here upward.")
-@click.option(
-    "--harness", "--client", "harness", type=click.Choice(NAMES), metavar="CLIENT",
-    help=f"The client that sent the payload; default: recognised. One of {', '.join(NAMES)}.",
-)
+@options.CONTRACTS
+@options.CLIENT
 def explain(payload: str, contracts: str | None, harness: str | None) -> None:
     """Show how truecall reads PAYLOAD, and which contracts apply to it.
 

@@ -6,15 +6,13 @@ from __future__ import annotations
 import os
 import stat as modes
 import sys
-import time
 from collections.abc import Iterable, Iterator
 
 import click
 
-from truecall_py.cli.commands.log import find_state_folder
+from truecall_py.cli import options
 from truecall_py.core import atomic_write
 from truecall_py.core.errors import UsageError
-from truecall_py.core.timestamps import parse_time
 from truecall_py.ledger.store import Ledger
 from truecall_py.reporting import calls, queries
 from truecall_py.reporting.calls import Call
@@ -24,14 +22,13 @@ from truecall_py.reporting.text import count
 
 @click.command()
 @click.option("--format", "form", type=click.Choice(list(FORMS)), default="jsonl", show_default=True)
-@click.option("--since", metavar="TIME", help="Only calls since then: 2h, 7d, 2026-11-29.")
-@click.option("--session", metavar="S", default="", help="Only this session: its id, or the start of it.")
-@click.option(
-    "--batch", metavar="N", type=click.IntRange(1), help="otel-json: one line with one document for every N spans."
-)
+@options.SINCE
+@options.SESSION
+@click.option("--batch", metavar="N", type=click.IntRange(1),
+              help="otel-json: one line with one document for every N spans.")  # fmt: skip
 @click.option("-o", "--output", metavar="FILE", default="-", help="The file to write; default: standard output.")
-@click.option("--state", metavar="DIR", help="The state folder.")
-def export(form: str, since: str | None, session: str, batch: int | None, output: str, state: str | None) -> None:
+@options.STATE
+def export(form: str, since: float, session: str, batch: int | None, output: str, state: str) -> None:
     """Exports the calls of the ledger, oldest first, for other tools.
 
     jsonl: one call per line, as in `truecall log --json`. csv: one call per row, safe to open in a spreadsheet.
@@ -43,17 +40,13 @@ def export(form: str, since: str | None, session: str, batch: int | None, output
     Exit codes: 0 written (even if empty), 2 wrong usage, or FILE cannot be written, 3 the ledger cannot be read.
     """
     if batch and form != "otel-json":
-        raise UsageError(
-            "--batch works only with --format otel-json", do="leave it out; the other formats write one call per line"
-        )
-    since_at = parse_time(since, time.time()) if since else 0.0
-    ledger = queries.open_ledger(find_state_folder(state))
-    counted = Counted(iterate_calls(ledger, since_at, queries.find_session_id(ledger, session)) if ledger else ())
+        do = "leave it out; the other formats write one call per line"
+        raise UsageError("--batch works only with --format otel-json", do=do)
+    ledger = queries.open_ledger(state)
+    counted = Counted(iterate_calls(ledger, since, queries.find_session_id(ledger, session)) if ledger else ())
     pieces = (piece.encode() for piece in FORMS[form](counted, batch or 0))
     if output == "-":
-        stream = sys.stdout.buffer
-        for piece in pieces:
-            stream.write(piece)
+        sys.stdout.buffer.writelines(pieces)
         return
     write(output, pieces)
     click.echo(f"{count(counted.number, 'call')} written to {output}", err=True)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import click
 
-from truecall_py.clients import NAMES
+from truecall_py.cli import options
 
 
 @click.command()
-@click.option(
-    "--harness", "--client", "harness", type=click.Choice(NAMES), metavar="CLIENT",
-    help=f"The client that sends the event; default: recognised by its keys. One of {', '.join(NAMES)}.",
-)
+@options.CLIENT
 @click.option("--contracts", metavar="PATH", help="Use this trusted contract file instead of the project's.")
-@click.option("--state", metavar="DIR", help="The state folder.")
+@options.STATE
 @click.option("--deadline", metavar="SECONDS", default="20", show_default=True,
               help="Time for everything: reading the event, all checks, clean-up.")  # fmt: skip
 def hook(**_: object) -> None:

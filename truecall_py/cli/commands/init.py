@@ -5,30 +5,31 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 
 import click
 
+from truecall_py.cli import options
 from truecall_py.cli.commands import schema
 from truecall_py.cli.commands.install import HARNESSES, carry_out, parse_job
-from truecall_py.cli.commands.trust import confirm, print_contracts, require_person
+from truecall_py.cli.commands.trust import print_contracts
 from truecall_py.contracts.model import FILE_NAME
-from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError, UsageError
 from truecall_py.setup import project_kind
 from truecall_py.setup.plan import install
 from truecall_py.trust.pin import canonicalize_path, compile_file, trust
 from truecall_py.trust.store import TRUSTED, check_state_folder, load_source
 
+REVIEW_FIRST = "review the file first, then add --yes"
+
 
 @click.command()
 @click.option("--observe", is_flag=True, help="Begin in observe mode: you are told, the agent is not.")
 @click.option("--yes", is_flag=True, help="Do not ask (needed where there is no terminal).")
-@click.option("--person", is_flag=True, help="A person is there, although an agent's environment is set.")
+@options.PERSON
 @click.option("--harness", "names", metavar="NAME", multiple=True, type=click.Choice(HARNESSES),
               help="Register with this client, not with those that are found; may be repeated.")  # fmt: skip
-@click.option("--state", metavar="DIR", help="The folder of the trust store; the registered command names it.")
-def init(observe: bool, yes: bool, person: bool, names: tuple[str, ...], state: str | None) -> int:
+@options.REGISTERED_STATE
+def init(observe: bool, yes: bool, person: bool, names: tuple[str, ...], state: str) -> int:
     """Begins: writes a truecall.yaml that fits the project, trusts it, and registers the hook.
 
     Looks for the kind of project and for the clients that are here (their programs and folders), and asks before
@@ -38,11 +39,9 @@ def init(observe: bool, yes: bool, person: bool, names: tuple[str, ...], state: 
     Ends with 0 when the hook is registered, 1 where you said no or no client was found, 2 for wrong usage or for
     settings that could not be changed.
     """
-    require_person(person)
-    if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("this is no terminal, so nobody can be asked", do="look at it first, then add --yes")
+    options.refuse_agents(person)
+    options.require_terminal(yes, REVIEW_FIRST)
     folder = os.getcwd()
-    state = os.path.abspath(state) if state else paths.find_state_folder()
     check_state_folder(state)
     kinds, here = project_kind.detect_kinds(folder), project_kind.detect_clients(folder)
     click.echo(f"project: {', '.join(kinds) or 'of no kind that is known'}")
@@ -97,7 +96,7 @@ def ask_trust(path: str, state: str, yes: bool) -> bool:
     compiled = compile_file(path)
     print_contracts(compiled)
     try:
-        confirm(yes)
+        options.confirm("Enforce these contracts?", yes, REVIEW_FIRST)
     except click.Abort:
         return False
     trust(compiled, state)

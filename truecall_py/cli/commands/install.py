@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import click
 
@@ -13,10 +14,6 @@ from truecall_py.core.errors import UsageError
 from truecall_py.setup import backups, file_changes
 from truecall_py.setup import plan as installs
 from truecall_py.setup.plan import Job, Plan
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 HARNESSES = sorted(NAMES)
 

@@ -7,7 +7,8 @@ import time
 
 import click
 
-from truecall_py.cli.commands.log import EMPTY, find_state_folder, read_session, select_calls
+from truecall_py.cli import options
+from truecall_py.cli.commands.log import EMPTY, read_session, select_calls
 from truecall_py.core.errors import Unverified
 from truecall_py.core.timestamps import format_age
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
@@ -19,10 +20,10 @@ ENDS = {VERIFIED: 0, REFUTED: 1, UNVERIFIED: 3}
 
 
 @click.command()
-@click.option("--session", metavar="S", default="", help="Only this session: its id, or the start of it.")
+@options.SESSION
 @click.option("--again", is_flag=True, help="Judge the call again now, if the ledger holds enough of it.")
-@click.option("--state", metavar="DIR", help="The state folder.")
-def last(session: str, again: bool, state: str | None) -> int:
+@options.STATE
+def last(session: str, again: bool, state: str) -> int:
     """Shows the newest call that was refuted, refused or unverified, or the newest stop that held the agent.
 
     Shows its contract and the contract's place, the evidence, and the order to the agent. The ledger keeps no tool
@@ -31,10 +32,9 @@ def last(session: str, again: bool, state: str | None) -> int:
     Exit codes: 0 shown, or nothing to show; with --again 0 verified, 1 refuted, 3 unverified; 2 wrong usage; 3 the
     ledger cannot be read.
     """
-    folder = find_state_folder(state)
-    ledger = queries.open_ledger(folder)
+    ledger = queries.open_ledger(state)
     if ledger is None:
-        click.echo(EMPTY.format(state=folder))
+        click.echo(EMPTY.format(state=state))
         return 0
     session = queries.find_session_id(ledger, session)
     call = next((candidate for candidate in select_calls(ledger, session) if was_stopped(candidate)), None)
@@ -57,7 +57,7 @@ def last(session: str, again: bool, state: str | None) -> int:
     if not again:
         return 0
     try:
-        verdicts = rejudge.rejudge_call(call, ledger.read_key(), folder)
+        verdicts = rejudge.rejudge_call(call, ledger.read_key(), state)
     except Unverified as trouble:
         click.echo(f"again: cannot judge it again: {trouble.why}")
         return 3

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 from urllib.parse import quote
 
 import click
@@ -18,22 +20,10 @@ from truecall_py.core.errors import UsageError
 from truecall_py.core.types import Problem
 from truecall_py.core.version import __version__
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    Findings = Sequence[tuple[str, Problem]]
+Findings = Sequence[tuple[str, Problem]]
 
 # Names that somebody meant to be the contract file, in small letters.
-NEARLY = (
-    "truecall.yml",
-    ".truecall.yaml",
-    ".truecall.yml",
-    "truecall.yaml",
-    "truecall.json",
-    "truecalls.yaml",
-)
+NEARLY = ("truecall.yml", ".truecall.yaml", ".truecall.yml", "truecall.yaml", "truecall.json", "truecalls.yaml")
 # Folders of other people's files.
 SKIPPED = (".git", ".hg", "node_modules", ".venv", "__pycache__")
 
@@ -193,12 +183,7 @@ def make_uri(path: str) -> str:
 def print_github(found: Findings) -> None:
     """Workflow commands; what is quoted from a file can neither end one nor begin another."""
     for path, problem in found:
-        values = {
-            "file": path,
-            "line": problem.line,
-            "col": problem.column,
-            "title": f"truecall {problem.code}",
-        }
+        values = {"file": path, "line": problem.line, "col": problem.column, "title": f"truecall {problem.code}"}
         fields = ",".join(f"{name}={escape_github(str(value), ':,')}" for name, value in values.items())
         message = escape_github(f"{problem.message}\n-> {problem.hint}")
         click.echo(f"::{problem.severity} {fields}::{message}")
@@ -211,8 +196,5 @@ def escape_github(text: str, more: str = "") -> str:
 
 
 FORMATS: dict[str, Callable[[Findings], None]] = {
-    "text": print_text,
-    "json": print_json,
-    "sarif": print_sarif,
-    "github": print_github,
+    "text": print_text, "json": print_json, "sarif": print_sarif, "github": print_github
 }

@@ -5,45 +5,54 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 
 import click
 
-from truecall_py.cli.commands.trust import PERSON, require_person
-from truecall_py.core import paths
+from truecall_py.cli import options
 from truecall_py.core.errors import UsageError
 from truecall_py.core.glob import matches_glob
-from truecall_py.core.timestamps import format_local_time, parse_duration, parse_time
-from truecall_py.core.types import DUPLICATE, FALSE_SUCCESS, LANDED, NOT_LANDED, REPORTED_FAILURE
+from truecall_py.core.timestamps import format_local_time, parse_duration
+from truecall_py.core.types import DUPLICATE, FALSE_SUCCESS, LANDED, NOT_LANDED, REPORTED_FAILURE, UNKNOWN
 from truecall_py.ledger.store import Event, Ledger
 from truecall_py.reporting import calls, queries, text
 from truecall_py.reporting.calls import Call
+from truecall_py.reporting.names import name_outcome
 
-OUTCOMES = (FALSE_SUCCESS, LANDED, REPORTED_FAILURE, NOT_LANDED, DUPLICATE, "unknown")
+STORED_OUTCOMES = (FALSE_SUCCESS, LANDED, REPORTED_FAILURE, NOT_LANDED, DUPLICATE, UNKNOWN)
+OUTCOMES = {name_outcome(stored): stored for stored in STORED_OUTCOMES}
 WHOLE = 1_000_000  # the most events that are read of one session
 EMPTY = "the ledger is empty: no hook has written to {state} yet"
 
 
+def parse_outcome(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """The stored outcome of a name; a stored outcome is accepted, too. Raises click.BadParameter."""
+    if value is None or value in OUTCOMES.values():
+        return value
+    if value not in OUTCOMES:
+        raise click.BadParameter(f"{value!r} is not one of: {', '.join(OUTCOMES)}")
+    return OUTCOMES[value]
+
+
 @click.command()
 @click.argument("call", required=False)
-@click.option("--session", metavar="S", default="", help="Only this session: its id, or the start of it.")
+@options.SESSION
 @click.option("--tool", metavar="GLOB", default="", help="Only tools with this name; * and ? are wildcards.")
 @click.option("--state", "verdict", type=click.Choice(calls.STATES), help="Only calls in this state.")
-@click.option("--outcome", type=click.Choice(OUTCOMES), help="Only calls with this outcome.")
-@click.option("--since", metavar="TIME", help="Only calls since then: 2h, 7d, 2026-11-29.")
-@click.option(
-    "--limit", metavar="N", type=click.IntRange(1), default=20, show_default=True, help="The most calls to show."
-)
+@click.option("--outcome", metavar="OUTCOME", callback=parse_outcome,
+              help=f"Only calls with this outcome: {', '.join(OUTCOMES)}.")  # fmt: skip
+@options.SINCE
+@click.option("--limit", metavar="N", type=click.IntRange(1), default=20, show_default=True,
+              help="The most calls to show.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="As JSON; times in seconds since the epoch.")
 @click.option("--prune", metavar="AGE", help="Delete sessions without an event for this long (30d).")
 @click.option("--yes", is_flag=True, help="Delete without asking.")
-@PERSON
-@click.option("--state-folder", "state", metavar="DIR", help="The state folder.")
+@options.PERSON
+@click.option("--state-folder", "folder", metavar="DIR", callback=options.resolve_state, help="The state folder.")
 def log(
-    call: str | None, session: str, tool: str, verdict: str | None, outcome: str | None, since: str | None,
-    limit: int, as_json: bool, prune: str | None, yes: bool, person: bool, state: str | None,
+    call: str | None, session: str, tool: str, verdict: str | None, outcome: str | None, since: float,
+    limit: int, as_json: bool, prune: str | None, yes: bool, person: bool, folder: str,
 ) -> None:  # fmt: skip
     """Lists the recorded calls, newest first, with the stops that held an agent and the times truecall was turned off
     or on.
@@ -53,27 +62,21 @@ def log(
 
     Exit codes: 0 shown (even if empty), 2 wrong usage or no such call, 3 the ledger cannot be read.
     """
-    now, folder = time.time(), find_state_folder(state)
-    since_at = parse_time(since, now) if since else 0.0
     if prune is not None:
-        require_person(person, "delete from the ledger")
+        options.refuse_agents(person, "delete from the ledger")
     ledger = queries.open_ledger(folder)
     if prune is not None and (ledger is not None or os.path.isdir(folder)):
-        forget(ledger, folder, now - parse_duration(prune), yes)
+        forget(ledger, folder, time.time() - parse_duration(prune), yes)
     elif ledger is None:
         click.echo("[]" if as_json else EMPTY.format(state=folder))
     elif call:
         print_call(ledger, call, queries.find_session_id(ledger, session), as_json)
     else:
         session = queries.find_session_id(ledger, session)
-        rows = itertools.islice(select_calls(ledger, session, tool, verdict, outcome, since_at), limit)
+        rows = itertools.islice(select_calls(ledger, session, tool, verdict, outcome, since), limit)
         with_stops = not (tool or verdict or outcome)
-        switches = queries.list_switches(ledger, since_at) if with_stops and not session else []
-        print_calls(rows, as_json, Stops(ledger, since_at) if with_stops else None, switches, limit)
-
-
-def find_state_folder(given: str | None) -> str:
-    return os.path.abspath(given) if given else paths.find_state_folder()
+        switches = queries.list_switches(ledger, since) if with_stops and not session else []
+        print_calls(rows, as_json, Stops(ledger, since) if with_stops else None, switches, limit)
 
 
 def select_calls(
@@ -157,10 +160,7 @@ def print_call(ledger: Ledger, call: str, session: str, as_json: bool) -> None:
 
 def forget(ledger: Ledger | None, folder: str, before: float, yes: bool) -> None:
     """Deletes sessions without an event since `before` (seconds since the epoch) and their files; asks first."""
-    if not yes:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise UsageError("cannot ask: this is not a terminal", do="add --yes")
-        click.confirm(f"Delete every session without an event since {format_local_time(before)}?", abort=True)
+    options.confirm(f"Delete every session without an event since {format_local_time(before)}?", yes)
     if ledger is None:
         queries.delete_session_files(folder, before)
         click.echo(EMPTY.format(state=folder))

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from truecall_py.cli.commands.log import EMPTY, find_state_folder
-from truecall_py.cli.commands.trust import PERSON, require_person
+from truecall_py.cli import options
+from truecall_py.cli.commands.log import EMPTY
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import format_age, format_duration, format_local_time, parse_duration
 from truecall_py.core.types import DUPLICATE, REFUTED, VERIFIED
@@ -37,14 +37,13 @@ NOTHING = "nothing is unresolved: every recorded operation and call is verified 
 
 @click.command()
 @click.option("--watch", is_flag=True, help="Continue until everything is resolved, or until Ctrl-C.")
-@click.option(
-    "--every", metavar="TIME", default="30s", show_default=True, help="With --watch: the time between two rounds."
-)
+@click.option("--every", metavar="TIME", default="30s", show_default=True,
+              help="With --watch: the time between two rounds.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="As JSON; with --watch one line per round.")
 @click.option("--give-up", metavar="CALL", help="Record that this call never started its operation.")
-@PERSON
-@click.option("--state", metavar="DIR", help="The state folder.")
-def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, person: bool, state: str | None) -> int:
+@options.PERSON
+@options.STATE
+def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, person: bool, state: str) -> int:
     """Checks unresolved operations and calls again.
 
     Checks each one once, for 10 seconds at most, by the contract under which it was started, if that is still
@@ -56,20 +55,20 @@ def reconcile(watch: bool, every: str, as_json: bool, give_up: str | None, perso
     Exit codes: 0 nothing is unresolved, 1 something is refuted or done twice, 2 wrong usage, 3 something is
     unresolved or was not given up, or the ledger cannot be read, 4 something is overdue.
     """
-    folder, pause = find_state_folder(state), parse_duration(every)
+    pause = parse_duration(every)
     if give_up is not None:
-        require_person(person)
-    ledger = queries.open_ledger(folder)
-    if ledger is None and next(recover.iterate_kept(folder), None) is not None:
-        ledger = Ledger(folder)  # it was deleted, and what was begun is still kept beside it
+        options.refuse_agents(person)
+    ledger = queries.open_ledger(state)
+    if ledger is None and next(recover.iterate_kept(state), None) is not None:
+        ledger = Ledger(state)  # it was deleted, and what was begun is still kept beside it
     if ledger is None:
-        click.echo(json.dumps(make_plain([], time.time())) if as_json else EMPTY.format(state=folder))
+        click.echo(json.dumps(make_plain([], time.time())) if as_json else EMPTY.format(state=state))
         return 0
     try:
-        restore_missing_calls(ledger, folder)
+        restore_missing_calls(ledger, state)
         if give_up is not None:
-            return give_up_call(ledger, folder, give_up)
-        return watch_items(ledger, folder, pause, as_json) if watch else run_round(ledger, folder, as_json)
+            return give_up_call(ledger, state, give_up)
+        return watch_items(ledger, state, pause, as_json) if watch else run_round(ledger, state, as_json)
     except KeyboardInterrupt:
         click.echo("\nstopped; the results so far are kept", err=True)
         return 130

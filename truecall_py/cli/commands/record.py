@@ -12,15 +12,10 @@ from truecall_py import api
 from truecall_py.authoring import append_contract
 from truecall_py.authoring.changed_files import Window
 from truecall_py.authoring.record import Recorder
-from truecall_py.cli import payload_files
-from truecall_py.clients import NAMES
-from truecall_py.contracts.model import FILE_NAME
+from truecall_py.cli import options, payload_files
 from truecall_py.core.errors import UsageError
 from truecall_py.core.redaction import escape_hidden
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from truecall_py.core.types import ToolCall
+from truecall_py.core.types import ToolCall
 
 LONGEST = 3600.0  # seconds; older changes are not attributed to the call
 
@@ -35,10 +30,7 @@ LONGEST = 3600.0  # seconds; older changes are not attributed to the call
 @click.option(
     "--id", "name", metavar="NAME", default="", help="The contract's id; default: made from the tool's name."
 )
-@click.option(
-    "--harness", "--client", "harness", type=click.Choice(NAMES), metavar="CLIENT",
-    help=f"The client that sent the payload; default: recognised. One of {', '.join(NAMES)}.",
-)  # fmt: skip
+@options.CLIENT
 def record(
     payload: str, before: str | None, since: str | None, target: str | None, name: str, harness: str | None
 ) -> int:
@@ -75,12 +67,8 @@ def record(
 
 def find_project(call: ToolCall | None) -> str:
     """The folder of the contract file that applies to this call."""
-    folder = start = (call.cwd if call and call.cwd and os.path.isdir(call.cwd) else None) or os.getcwd()
-    while not os.path.exists(os.path.join(folder, FILE_NAME)):
-        if folder == os.path.dirname(folder):
-            return start
-        folder = os.path.dirname(folder)
-    return folder
+    start = call.cwd if call and call.cwd and os.path.isdir(call.cwd) else os.getcwd()
+    return next((os.path.dirname(path) for path in payload_files.iterate_upward(start)), start)
 
 
 def find_window(payload: str, call: ToolCall | None, since: str | None, before: str | None) -> Window:

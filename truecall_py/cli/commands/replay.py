@@ -3,42 +3,34 @@ writes its output. Runs only the checks that need nothing but the call."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from truecall_py.cli import payload_files
+from truecall_py.cli import options, payload_files
 from truecall_py.cli.output import replay as replay_report
 from truecall_py.cli.output.replay import Look, Page, Plain, Sums
 from truecall_py.clients.transcripts import Lines, Made
-from truecall_py.core.errors import UsageError
 from truecall_py.replay import transcripts
 from truecall_py.replay.claims import Claims
 from truecall_py.replay.judge import judge_past_call
 from truecall_py.replay.process_pool import TICK, Done, Pool
 from truecall_py.reporting.text import find_width
-
-if TYPE_CHECKING:
-    from truecall_py.trust.store import Source
+from truecall_py.trust.store import Source
 
 MANY = 20  # with more transcripts, only problems are shown
 
 
 @click.command()
 @click.argument("transcript", nargs=-1, required=True)
-@click.option("--contracts", metavar="PATH", help="A contract file; default: every truecall.yaml from here upward.")
-@click.option(
-    "--all", "every", is_flag=True, help="Show every call, even one without a contract."
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="JSON lines: each call, claim and transcript, then the totals."
-)
+@options.CONTRACTS
+@click.option("--all", "every", is_flag=True, help="Show every call, even one without a contract.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines: each call, claim and transcript, then the totals.")
 @click.option("--jobs", metavar="N", type=click.IntRange(1), help="Processes; default: one per core.")
 def replay(transcript: tuple[str, ...], contracts: str | None, every: bool, as_json: bool, jobs: int | None) -> int:
     """Shows for every call in past transcripts which contracts apply, and their verdicts.
@@ -55,14 +47,15 @@ def replay(transcript: tuple[str, ...], contracts: str | None, every: bool, as_j
     Exit codes: 0 nothing refuted, 1 a call or claim is refuted, 2 wrong usage, 3 something is unverified or cannot be
     read.
     """
-    files = find_transcripts(transcript)
+    paths = payload_files.list_files(transcript, "transcript", ".jsonl", accept=os.path.isfile)
+    files = list(dict.fromkeys(paths))
     sources = payload_files.find_sources(contracts)
     many = len(files) > MANY
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     look = Look(as_json, many and not every, every, colour, find_width())
     total = Sums()
     with Pool(partial(render_transcript, sources, look), files, jobs or count_cores(), lambda done: None) as pool:
-        print_results(pool, look, total)
+        write_output(pool, look, total)
     replay_report.print_summary(total, look)
     return find_exit_code(total)
 
@@ -80,22 +73,6 @@ def count_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def find_transcripts(names: Sequence[str]) -> list[str]:
-    """The transcripts to read: files as named, and all *.jsonl files below a folder. Raises UsageError."""
-    paths: list[str] = []
-    for name in names:
-        if os.path.isdir(name):
-            below = [os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files]
-            paths += sorted(path for path in below if path.endswith(".jsonl") and os.path.isfile(path))
-        elif os.path.isfile(name):
-            paths.append(name)
-        else:
-            raise UsageError("there is no such transcript", name, "give a *.jsonl file, or a folder of them")
-    if not paths:
-        raise UsageError("there is no transcript in", ", ".join(names), "give a folder that has *.jsonl files")
-    return list(dict.fromkeys(paths))
 
 
 def render_transcript(sources: Sequence[Source], look: Look, path: str) -> Iterator[Any]:
@@ -121,13 +98,16 @@ def render_transcript(sources: Sequence[Source], look: Look, path: str) -> Itera
     yield sums
 
 
-def print_results(pool: Pool, look: Look, total: Sums) -> None:
+def write_output(pool: Pool, look: Look, total: Sums) -> None:
     """Writes the pool's output to standard output, with a progress bar on standard error in a terminal."""
     out = sys.stdout.buffer
-    with make_bar(len(pool.items)) as waiting:
-        pool.tick = waiting.tick
+    bar = Bar(len(pool.items)) if len(pool.items) > 1 and sys.stderr.isatty() else None
+    if bar:
+        pool.tick = bar.tick
+    try:
         for result in pool:
-            waiting.hide()
+            if bar:
+                bar.hide()
             if not isinstance(result, Done):
                 out.write(result.data)
             elif result.died:
@@ -136,6 +116,9 @@ def print_results(pool: Pool, look: Look, total: Sums) -> None:
             else:
                 total.plus(result.told)
             out.flush()
+    finally:
+        if bar:
+            bar.end()
 
 
 class Bar:
@@ -169,20 +152,3 @@ class Bar:
     def end(self) -> None:
         if self.live:
             self.progress.stop()
-
-
-class NoBar:
-    def tick(self, done: int) -> None: ...
-
-    def hide(self) -> None: ...
-
-    def end(self) -> None: ...
-
-
-@contextlib.contextmanager
-def make_bar(count: int) -> Iterator[Bar | NoBar]:
-    bar = Bar(count) if count > 1 and sys.stderr.isatty() else NoBar()
-    try:
-        yield bar
-    finally:
-        bar.end()

@@ -9,10 +9,10 @@ import time
 
 import click
 
-from truecall_py.cli.commands.log import EMPTY, WHOLE, find_state_folder
+from truecall_py.cli import options
+from truecall_py.cli.commands.log import EMPTY, WHOLE
 from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import UsageError
-from truecall_py.core.timestamps import parse_time
 from truecall_py.ledger.store import Ledger
 from truecall_py.reporting import queries
 
@@ -20,19 +20,13 @@ NAME = "truecall-report.html"
 
 
 @click.command()
-@click.option("--since", metavar="TIME", help="Only calls since then: 2h, 7d, 2026-11-29.")
-@click.option("--session", metavar="S", default="", help="Only this session: its id, or the start of it.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    default=NAME,
-    show_default=True,
-    help="The file; - for standard output.",
-)
+@options.SINCE
+@options.SESSION
+@click.option("-o", "--output", metavar="FILE", default=NAME, show_default=True,
+              help="The file; - for standard output.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
-@click.option("--state", metavar="DIR", help="The state folder.")
-def report(since: str | None, session: str, output: str, force: bool, state: str | None) -> None:
+@options.STATE
+def report(since: float, session: str, output: str, force: bool, state: str) -> None:
     """Writes an HTML page that compares what agents reported with what truecall found.
 
     The page shows figures, plots, every false success with its evidence, its correction and what followed, and a
@@ -44,16 +38,14 @@ def report(since: str | None, session: str, output: str, force: bool, state: str
     Exit codes: 0 written (or no ledger yet, and nothing written), 2 wrong usage, or the file cannot be written, 3 the
     ledger cannot be read.
     """
-    folder, now = find_state_folder(state), time.time()
-    from_ = parse_time(since, now) if since else 0.0
     if output != "-":
         output = os.path.abspath(output)
         may_write(output, force)
-    ledger = queries.open_ledger(folder)
+    ledger = queries.open_ledger(state)
     if ledger is None:
-        click.echo(EMPTY.format(state=folder), err=True)
+        click.echo(EMPTY.format(state=state), err=True)
         return
-    text = render_report(ledger, from_, session, now)
+    text = render_report(ledger, since, session, time.time())
     if output == "-":
         sys.stdout.buffer.write(text.encode())
         return
@@ -70,9 +62,8 @@ def render_report(ledger: Ledger, since: float, session: str, now: float) -> str
     if session:
         session = queries.find_session_id(ledger, session)
         if session not in names:
-            raise UsageError(
-                f"the ledger has no call of session {session[:80]!r}", do="list the newest with: truecall log"
-            )
+            what = f"the ledger has no call of session {session[:80]!r}"
+            raise UsageError(what, do="list the newest with: truecall log")
         names = [session]
     account = Account(since, now)
     for name in reversed(names):

@@ -8,19 +8,20 @@ from typing import Any
 
 import click
 
-from truecall_py.cli.commands.log import EMPTY, find_state_folder, read_session
+from truecall_py.cli import options
+from truecall_py.cli.commands.log import EMPTY, read_session
 from truecall_py.cli.output.tables import print_table
-from truecall_py.core.timestamps import format_local_time, parse_time
+from truecall_py.core.timestamps import format_local_time
 from truecall_py.operations import view
 from truecall_py.reporting import calls, queries, statistics
 from truecall_py.reporting.text import count
 
 
 @click.command()
-@click.option("--since", metavar="TIME", help="Only calls since then: 2h, 7d, 2026-11-29.")
+@options.SINCE
 @click.option("--json", "as_json", is_flag=True, help="Everything, as JSON.")
-@click.option("--state", metavar="DIR", help="The state folder.")
-def stats(since: str | None, as_json: bool, state: str | None) -> None:
+@options.STATE
+def stats(since: float, as_json: bool, state: str) -> None:
     """Counts false successes, and what agents did after a correction.
 
     A claim is a judged call that reported success. It is false if a contract refuted it. Calls of running sessions
@@ -28,25 +29,21 @@ def stats(since: str | None, as_json: bool, state: str | None) -> None:
 
     Exit codes: 0 shown (even if empty), 2 wrong usage, 3 the ledger cannot be read.
     """
-    folder, from_ = find_state_folder(state), parse_time(since, time.time()) if since else 0.0
-    ledger = queries.open_ledger(folder)
+    ledger = queries.open_ledger(state)
     if ledger is None and not as_json:
-        click.echo(EMPTY.format(state=folder))
+        click.echo(EMPTY.format(state=state))
         return
-    names = queries.list_sessions(ledger, from_) if ledger else []
+    names = queries.list_sessions(ledger, since) if ledger else []
     sessions = (read_session(ledger, name) for name in names if ledger)
-    figures = statistics.count_sessions([call for call in session if call.at >= from_] for session in sessions)
-    begun = view.read_operations(ledger, from_) if ledger else []
-    off = (
-        [switch for switch in queries.list_switches(ledger, from_) if switch.data.get("on") is False]
-        if ledger
-        else []
-    )
+    figures = statistics.count_sessions([call for call in session if call.at >= since] for session in sessions)
+    begun = view.read_operations(ledger, since) if ledger else []
+    switches = queries.list_switches(ledger, since) if ledger else []
+    off = [switch for switch in switches if switch.data.get("on") is False]
     plain = {**figures.plain(), "operations": view.count_states(begun, time.time()), "switched_off": len(off)}
     if as_json:
-        click.echo(json.dumps({"since": from_ or None, **plain}, indent=2))
+        click.echo(json.dumps({"since": since or None, **plain}, indent=2))
     else:
-        print_statistics(plain, from_)
+        print_statistics(plain, since)
 
 
 def print_statistics(plain: dict[str, Any], since: float) -> None:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
+from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
 from truecall_py.authoring import examples
 from truecall_py.authoring.examples import Ran, Subject
+from truecall_py.cli import payload_files
 from truecall_py.cli.commands import lint
 from truecall_py.cli.output import examples as test_report
+from truecall_py.cli.output.progress import track
 from truecall_py.contract_files.lint import rules
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core import paths as places
 from truecall_py.core.errors import ContractError, UsageError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-MANY = 10  # with this many examples or more, a terminal shows a progress bar
 ENDINGS = (".yaml", ".yml")
 
 
@@ -48,8 +45,8 @@ def test(paths: tuple[str, ...], packs: tuple[str, ...], only: tuple[str, ...], 
     subjects, broken = read(files)
     if only:
         subjects = select_subjects(subjects, only)
-    count = sum(len(subject.examples) for subject in subjects)
-    results = list(show_progress(run_examples(subjects), count, form))
+    count = sum(len(subject.examples) for subject in subjects) if form == "text" else 0
+    results = list(track(run_examples(subjects), "testing", count))
     click.echo(test_report.FORMS[form](subjects, results, require), nl=False, color=test_report.find_colour_mode())
     for error in broken:
         click.echo(f"truecall: {describe_problems(error)}", err=True)
@@ -71,18 +68,11 @@ def find_exit_code(
 
 def find_upward() -> tuple[str, ...]:
     """Every truecall.yaml from here upward. Raises UsageError where there is none."""
-    subjects, folder = [], os.getcwd()
-    while True:
-        path = os.path.join(folder, FILE_NAME)
-        if os.path.exists(path):
-            subjects.append(os.path.relpath(path))
-        if folder == os.path.dirname(folder):
-            break
-        folder = os.path.dirname(folder)
-    if not subjects:
+    files = tuple(map(os.path.relpath, payload_files.iterate_upward(os.getcwd())))
+    if not files:
         what = f"there is no {FILE_NAME} here or in a folder above"
         raise UsageError(what, os.getcwd(), "give a contract file or a --pack, or create one with: truecall init")
-    return tuple(subjects)
+    return files
 
 
 def find_contract_files(paths: Iterable[str]) -> Iterator[str]:
@@ -144,14 +134,3 @@ def run_examples(subjects: Iterable[Subject]) -> Iterator[tuple[Subject, Ran]]:
     for subject in subjects:
         for result in examples.run(subject):
             yield subject, result
-
-
-def show_progress(results: Iterator[tuple[Subject, Ran]], count: int, form: str) -> Iterator[tuple[Subject, Ran]]:
-    """The results, with a progress bar on standard error for many in a terminal."""
-    if count < MANY or form != "text" or not sys.stderr.isatty():
-        yield from results
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(results, "testing", total=count, console=Console(stderr=True), transient=True)

@@ -5,43 +5,30 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
-from truecall_py.clients import NAMES, load_part, unsupported
+from truecall_py.cli import options
 from truecall_py.contracts.matchers import describe
 from truecall_py.contracts.model import COMBINATORS, FILE_NAME
-from truecall_py.core import paths as places
-from truecall_py.core.errors import UsageError
 from truecall_py.core.redaction import escape_hidden
 from truecall_py.reporting.text import count
 from truecall_py.trust.pin import Compiled, canonicalize_path, compile_file, list_trusted_paths, revoke
 from truecall_py.trust.pin import trust as store
 from truecall_py.trust.store import UNTRUSTED, check_state_folder, list_pins, load_source, locate_pins, read_pin
 
-# Variables that clients set for the commands of their agents.
-AGENT_MARKS = (
-    *(name for client in NAMES for name in load_part(client, "program").PROGRAM.agent_variables),
-    *unsupported.AGENT_VARIABLES,
-)
-
-PERSON = click.option(
-    "--person", is_flag=True, help="Confirm that a human runs this, although the environment looks like an agent's."
-)
-
 
 @click.command()
 @click.argument("path", required=False)
 @click.option("--yes", is_flag=True, help="Do not ask (needed without a terminal).")
-@PERSON
+@options.PERSON
 @click.option("--list", "listing", is_flag=True, help="List the trusted files.")
 @click.option("--revoke", "revoking", is_flag=True, help="Stop trusting PATH.")
-@click.option("--state", metavar="DIR", help="The state folder.")
-def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bool, state: str | None) -> None:
+@options.STATE
+def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bool, state: str) -> None:
     """Validates, shows and pins a contract file. The hook enforces the pinned version.
 
     PATH is a contract file or its folder; default: ./truecall.yaml. Code that a contract names inside its folder is
@@ -50,41 +37,20 @@ def trust(path: str | None, yes: bool, person: bool, listing: bool, revoking: bo
     Exit codes: 0 done, 2 wrong usage, an unusable file or an agent's shell, 3 the state folder cannot be used, 130
     you answered no.
     """
-    state = os.path.abspath(state) if state else places.find_state_folder()
     check_state_folder(state)
     if listing:
         print_trusted(state)
         return
-    require_person(person)
+    options.refuse_agents(person)
     target = os.path.join(path or ".", FILE_NAME) if path is None or os.path.isdir(path) else path
     if revoking:
-        count = revoke(target, state)
-        versions = f"{count} {'version' if count == 1 else 'versions'}"
-        click.echo(f"{canonicalize_path(target)}: no longer trusted ({versions})")
+        click.echo(f"{canonicalize_path(target)}: no longer trusted ({count(revoke(target, state), 'version')})")
         return
     compiled = compile_file(target)
     print_contracts(compiled)
-    confirm(yes)
+    options.confirm("Enforce these contracts?", yes, "review the file first, then add --yes")
     store(compiled, state)
     click.echo(f"trusted: {compiled.path}")
-
-
-def require_person(said: bool, what: str = "change what is trusted") -> None:
-    """Raises UsageError in an agent's shell, unless `said` (the option --person). `what` is the action."""
-    marks = [name for name in AGENT_MARKS if os.environ.get(name)]
-    if marks and not said:
-        raise UsageError(
-            f"only a person may {what}, and this looks like an agent's shell ({marks[0]} is set)",
-            do="run it in your own terminal, or add --person",
-        )
-
-
-def confirm(yes: bool) -> None:
-    if yes:
-        return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("cannot ask: this is not a terminal", do="review the file first, then add --yes")
-    click.confirm("Enforce these contracts?", abort=True)
 
 
 def print_contracts(compiled: Compiled) -> None:
@@ -139,7 +105,7 @@ def list_pack_lines(contracts: Sequence[dict[str, Any]]) -> Iterator[str]:
         first = sum(bool(plain.get("pre")) for plain in those)
         some = "all" if first == len(those) else f"{first} of them"
         before = f", {some} before the call" if first else ""
-        yield f"pack {pack}: {len(those)} contract{'' if len(those) == 1 else 's'}{before}{observe}"
+        yield f"pack {pack}: {count(len(those), 'contract')}{before}{observe}"
 
 
 def list_operation_lines(plain: dict[str, Any]) -> Iterator[str]:

@@ -6,21 +6,17 @@ import json
 import os
 import shutil
 import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
 from truecall_py.authoring.examples import Ran, Subject
 from truecall_py.cli.output.junit import Case, render_suite
 from truecall_py.core.redaction import escape_hidden, quote
+from truecall_py.core.types import Verdict
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from truecall_py.core.types import Verdict
-
-    Results = Sequence[tuple[Subject, Ran]]
+Results = Sequence[tuple[Subject, Ran]]
 
 WIDEST = 100
 LABEL = 9  # the width of `expected` and a blank
@@ -170,7 +166,5 @@ def list_outcomes(result: Ran) -> list[Any]:
 
 
 FORMS: dict[str, Callable[[Sequence[Subject], Results, bool], str]] = {
-    "text": render_text,
-    "json": render_json,
-    "junit": render_junit,
+    "text": render_text, "json": render_json, "junit": render_junit
 }

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from truecall_py.core.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 TOTALS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 

@@ -17,7 +17,8 @@ from truecall_py.core.redaction import escape_hidden, quote
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Outcome
 from truecall_py.replay.claims import SAYS_SO, Claimed
 from truecall_py.replay.judge import STATES, THEN, Replayed
-from truecall_py.reporting.text import count, fit_line, name_outcome
+from truecall_py.reporting.names import name_outcome
+from truecall_py.reporting.text import count, fit_line
 
 COLOURS = {VERIFIED: "green", REFUTED: "red", UNVERIFIED: "yellow", SAYS_SO: "yellow", THEN: None}
 WORDS = {REFUTED: "REFUTED", UNVERIFIED: "UNVERIFIED", VERIFIED: "verified", THEN: "needs world", SAYS_SO: "SAYS SO"}

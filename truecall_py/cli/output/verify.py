@@ -18,7 +18,7 @@ from truecall_py.core.record import record
 from truecall_py.core.redaction import escape_hidden, quote
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
 from truecall_py.judging.judge import Judgement
-from truecall_py.reporting.text import name_outcome
+from truecall_py.reporting.names import name_outcome
 
 MANY = 20  # with more payloads, those without a contract are only counted
 COLOURS = {VERIFIED: "green", REFUTED: "bold red", UNVERIFIED: "yellow"}

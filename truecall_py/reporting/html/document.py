@@ -10,7 +10,7 @@ from truecall_py.core.timestamps import format_local_time
 from truecall_py.core.version import __version__
 from truecall_py.reporting.html import summary
 from truecall_py.reporting.html.account import Account
-from truecall_py.reporting.html.markup import Markup, join, render_data, style, tag
+from truecall_py.reporting.html.markup import Markup, join, render_data, section, style, tag
 from truecall_py.reporting.html.style import render_sheet
 from truecall_py.reporting.text import count
 
@@ -69,18 +69,16 @@ def format_minute(at: float) -> str:
 
 
 def render_false_claims(account: Account) -> Markup:
-    none = "No call reported a success that a contract refuted."
     lead = "Each call that reported success while its effect was missing, newest session first."
+    if not account.lies:
+        lead = "No call reported a success that a contract refuted."
     left = None
     if account.lies_left:
         most = len(account.lies) + account.lies_left
         older = count(account.lies_left, "older false success", "es")
         left = tag("p", f"Not shown here: {older}. To list them: ",
-                   tag("code", f"truecall log --outcome lie --limit {most}"), class_="gone")  # fmt: skip
-    return tag(
-        "section", tag("h2", "False successes", id="lies"), tag("p", lead if account.lies else none, class_="lead"),
-        *account.lies, left, aria_labelledby="lies",
-    )  # fmt: skip
+                   tag("code", f"truecall log --outcome 'false success' --limit {most}"), class_="gone")  # fmt: skip
+    return section("lies", "False successes", tag("p", lead, class_="lead"), *account.lies, left)
 
 
 def render_sessions(account: Account) -> Markup:
@@ -91,11 +89,8 @@ def render_sessions(account: Account) -> Markup:
         left = tag("p", f"Not shown here, but counted in the figures: {older}. To list them: ",
                    tag("code", "truecall log"), ". To show one: ", tag("code", "truecall report --session S"),
                    class_="gone")  # fmt: skip
-    return tag(
-        "section", tag("h2", "Timeline", id="timeline"),
-        tag("p", lead if account.sessions else "No call was recorded.", class_="lead"),
-        *account.sessions, left, aria_labelledby="timeline",
-    )  # fmt: skip
+    lead = lead if account.sessions else "No call was recorded."
+    return section("timeline", "Timeline", tag("p", lead, class_="lead"), *account.sessions, left)
 
 
 def render_footer(account: Account) -> Markup:

@@ -20,22 +20,13 @@ def render_card(call: Call, sequel: Sequel, place: str) -> Markup:
     for verdict in call.verdicts:
         if verdict.get("outcome") == FALSE_SUCCESS:
             rows += findings.render_evidence(verdict)
-            rows += render_fact(
-                "contract",
-                join(render_data(verdict.get("contract", ""), 200), *identify_source(verdict.get("source"))),
-            )
+            source = (" in ", render_data(verdict["source"], 200)) if verdict.get("source") else ()
+            rows += render_fact("contract", join(render_data(verdict.get("contract", ""), 200), *source))
     rows += render_fact("order", findings.describe_correction(call) or "nothing")
     rows += render_fact("then", findings.render_next_steps(call, sequel))
     rows += render_fact("in the end", findings.render_ending(call, sequel))
-    given = findings.render_arguments(call)
-    with_ = (
-        tag("details", tag("summary", "Arguments", class_="muted"), tag("dl", *given, class_="facts"))
-        if given
-        else None
-    )
+    arguments = None
+    if given := findings.render_arguments(call):
+        arguments = tag("details", tag("summary", "Arguments", class_="muted"), tag("dl", *given, class_="facts"))
     link = tag("p", tag("a", "In the timeline", href=f"#{place}"), class_="muted") if place else None
-    return tag("article", head, tag("dl", *rows, class_="facts"), with_, link, class_="lie-card lie")
-
-
-def identify_source(where: object) -> tuple[object, ...]:
-    return (" in ", render_data(where, 200)) if where else ()
+    return tag("article", head, tag("dl", *rows, class_="facts"), arguments, link, class_="lie-card lie")

@@ -15,35 +15,11 @@ from truecall_py.reporting.calls import Call
 from truecall_py.reporting.follow_ups import Sequel, find_end
 from truecall_py.reporting.html.markup import Markup, escape_text, join, render_data, tag
 from truecall_py.reporting.html.plots import find_tone
+from truecall_py.reporting.names import FORMS, ORDERS, describe_order
 
 WORDS = {
     "lie": "false success", REFUTED: "refuted", UNVERIFIED: "unverified", calls.PENDING: "pending",
     REFUSED: "refused", VERIFIED: "verified", calls.RUNNING: "no end recorded", "none": "no contract",
-}  # fmt: skip
-ORDERS = {
-    orders.AGAIN: "to make the same call again",
-    orders.CHECK_THEN_AGAIN: "to check whether its effect is there, and repeat it only if not",
-    orders.SAME_KEY: "to make it again with the same idempotency key",
-    orders.NEVER_AGAIN: "not to repeat it, and to find out what happened",
-    orders.BY_REMEDY: "to follow the contract's remedy", orders.OTHER_WAY: "to correct it first",
-    orders.CHECK_FIRST: "to check first, and not to repeat it",
-    orders.NOT_YOURS: "to tell the user that it could not be verified",
-    orders.NOT_FINISHED: "to wait: it is not finished", orders.SUCCEEDED_ANYWAY: "not to repeat it: it worked",
-    orders.NOTHING_NEW: "to check: it changed nothing", orders.OTHER_ROUTE: "to take another route",
-    orders.WAIT_AGAIN: "to wait, then to make the same call again",
-    orders.FIX_AGAIN: "to fix it, then to run it again",
-    orders.FIX_FORM: "to fix the arguments", orders.PICK: "to use one of the closest matches",
-    orders.REPLAN: "to plan the step again: the thing does not exist",
-    orders.REQUIRED: "to make the required effect first",
-    orders.GUARDED: "to meet the guard first",
-    orders.HAND_OVER: "to stop this step and hand it to the user",
-    orders.LOOK_UP: "to find out what happened to it, and not to make it again",
-    orders.ACCEPTED: "not to make it again: it is accepted but not finished",
-    orders.ALREADY_DONE: "not to make it again: its source says that it is done",
-    orders.UNDO_ONE: "not to make it again: it was done twice, and a person must undo one",
-}  # fmt: skip
-FORMS = {
-    orders.REPLACE: "instead of the tool's output", orders.APPEND: "beside the tool's output",
 }  # fmt: skip
 DONE_TWICE = "done twice"
 ARGUMENTS = 12  # of one call that are shown
@@ -81,11 +57,9 @@ def render_brief(call: Call) -> str:
 def render_arguments(call: Call) -> list[Markup]:
     """The rows for the arguments."""
     given = list(call.args.items())
-    rows = [
-        part
-        for name, value in given[:ARGUMENTS]
-        for part in render_fact(render_data(name, 120), tag("div", render_data(value), class_="quote"))
-    ]
+    rows: list[Markup] = []
+    for name, value in given[:ARGUMENTS]:
+        rows += render_fact(render_data(name, 120), tag("div", render_data(value), class_="quote"))
     if len(given) > ARGUMENTS:
         rows += render_fact("and", f"{len(given) - ARGUMENTS} more arguments")
     return rows
@@ -108,12 +82,8 @@ def render_verdict(each: dict[str, Any]) -> Markup:
     observed = " (observe: no correction)" if each.get("mode") == orders.OBSERVE else ""
     where = join(" in ", render_data(each["source"], 200)) if each.get("source") else None
     head = tag("p", render_badge(name, word), " ", render_data(each.get("contract", ""), 200), where, observed)
-    return tag(
-        "div",
-        head,
-        tag("dl", *render_evidence(each), class_="facts"),
-        class_=f"verdict {find_tone(name) if name in WORDS else 'none'}",
-    )
+    colour = find_tone(name) if name in WORDS else "none"
+    return tag("div", head, tag("dl", *render_evidence(each), class_="facts"), class_=f"verdict {colour}")
 
 
 def render_evidence(each: dict[str, Any]) -> list[Markup]:
@@ -128,16 +98,11 @@ def render_evidence(each: dict[str, Any]) -> list[Markup]:
 
 def describe_correction(call: Call) -> Markup | None:
     """The order to the agent, in a phrase; None without a correction."""
-    said = []
-    for each in [row for row in call.verdicts if row.get("order") or row.get("form")] or [call.data]:
-        order, form = str(each.get("order") or ""), str(each.get("form") or "")
-        if form == orders.OBSERVE:
-            said.append(escape_text("nothing, in observe mode"))
-        elif form in FORMS:
-            words = ORDERS.get(order, escape_text(order)) if order else "not to report it as done"
-            said.append(join(words, f", {FORMS[form]}"))
-    if said:
-        return join(*dict.fromkeys(said), between="; ")
+    rows = [row for row in call.verdicts if row.get("order") or row.get("form")] or [call.data]
+    delivered = (row for row in rows if row.get("form") in (*FORMS, orders.OBSERVE))
+    phrases = [describe_order(str(row.get("order") or ""), row["form"]) for row in delivered]
+    if phrases:
+        return escape_text("; ".join(dict.fromkeys(phrases)))
     return escape_text("not to report it as done") if call.told else None
 
 
@@ -191,11 +156,5 @@ def render_ending(call: Call, sequel: Sequel) -> Markup:
     if sequel.right is None:
         return tag("b", "not resolved", class_="refuted tone")
     after = f" after {format_duration(max(0.0, sequel.right - find_end(call)))}"
-    how = (
-        f" ({sequel.by})"
-        if sequel.by == calls.OTHER
-        else ""
-        if sequel.by == calls.SAME
-        else f" (found by {sequel.by})"
-    )
+    how = {calls.SAME: "", calls.OTHER: f" ({sequel.by})"}.get(sequel.by, f" (found by {sequel.by})")
     return join(tag("b", "resolved", class_="verified tone"), after, how)

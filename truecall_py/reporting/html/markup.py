@@ -91,6 +91,11 @@ def style(css: str) -> Markup:
     return Markup(f"<style>{css}</style>")
 
 
+def section(name: str, title: str, *children: object) -> Markup:
+    """A section of the page under its heading; `name` is the heading's id."""
+    return tag("section", tag("h2", title, id=name), *children, aria_labelledby=name)
+
+
 def render_data(value: object, most: int = LONGEST) -> Markup:
     """A value of unknown origin inside a sentence, as code and with its text direction isolated."""
     return tag("bdi", tag("code", escape_text(value, most)))
@@ -98,9 +103,7 @@ def render_data(value: object, most: int = LONGEST) -> Markup:
 
 def render_table(caption: str, head: tuple[str, ...], rows: list[tuple[object, ...]], class_: str = "") -> Markup:
     """A table in its own scrolling box; the first cell of each row is its header."""
-    body = [
-        tag("tr", tag("th", first, scope="row"), *(tag("td", text) for text in rest)) for first, *rest in rows
-    ]  # fmt: skip
+    body = [tag("tr", tag("th", first, scope="row"), *(tag("td", text) for text in rest)) for first, *rest in rows]
     top = tag("tr", *(tag("th", title, scope="col") for title in head))
     markup = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", *body), class_=class_)
     return tag("div", markup, class_="wide", tabindex="0", role="region", aria_label=caption)

@@ -44,19 +44,12 @@ def render_bar(name: str, parts: Parts, whole: int) -> Markup:
 
 
 def render_legend(parts: Parts) -> Markup:
-    def key(colour: str) -> Markup:
-        return tag(
-            "svg", tag("rect", class_=f"fill {colour}", width="100%", height="100%"), class_="key", aria_hidden="true"
-        )
-
-    return tag(
-        "ul",
-        *(
-            tag("li", tag("span", key(colour), class_="inline"), f"{name} {count}" if count else name)
-            for colour, name, count in parts
-        ),
-        class_="legend",
-    )
+    items = []
+    for colour, name, count in parts:
+        square = tag("rect", class_=f"fill {colour}", width="100%", height="100%")
+        key = tag("span", tag("svg", square, class_="key", aria_hidden="true"), class_="inline")
+        items.append(tag("li", key, f"{name} {count}" if count else name))
+    return tag("ul", *items, class_="legend")
 
 
 def render_bars(
@@ -76,23 +69,13 @@ def render_bars(
     shown, whole = rows[:ROWS], max(sum(counts) for _, counts in rows)
     lines: list[tuple[object, ...]] = []
     for name, counts in shown:
-        parts = [(colour, word, count) for (colour, word), count in zip(kinds, counts, strict=True)]
-        lines.append(
-            (
-                join(tag("bdi", name), render_bar(name, parts, whole)),
-                *(str(count) if count else "·" for count in counts),
-            )
-        )
+        parts = [(*kind, count) for kind, count in zip(kinds, counts, strict=True)]
+        cells = (str(count) if count else "·" for count in counts)
+        lines.append((join(tag("bdi", name), render_bar(name, parts, whole)), *cells))
     left = len(rows) - len(shown)
     more = tag("p", f"{left} more: truecall stats shows them all", class_="muted") if left else None
     heads = (first, *(word for _, word in kinds))
-    return tag(
-        "figure",
-        head,
-        render_legend([(colour, word, 0) for colour, word in kinds]),
-        render_table(title, heads, lines),
-        more,
-    )
+    return tag("figure", head, render_legend([(*kind, 0) for kind in kinds]), render_table(title, heads, lines), more)
 
 
 def strip(

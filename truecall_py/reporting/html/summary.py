@@ -10,7 +10,7 @@ from truecall_py.reporting import calls
 from truecall_py.reporting.html import plots
 from truecall_py.reporting.html.account import Account
 from truecall_py.reporting.html.findings import WORDS, render_fact
-from truecall_py.reporting.html.markup import Markup, join, tag
+from truecall_py.reporting.html.markup import Markup, join, section, tag
 from truecall_py.reporting.text import count
 
 NO_OPERATIONS = "no operations yet"
@@ -43,9 +43,7 @@ def render_claims(plain: dict[str, Any]) -> Markup:
     claims = plain["claims"]
     judged, false, open_ = claims["judged"], claims["false"], claims["not_told"]
     parts = [
-        ("lie", "false", false),
-        ("unverified", "unverified", open_),
-        ("verified", "true", judged - false - open_),
+        ("lie", "false", false), ("unverified", "unverified", open_), ("verified", "true", judged - false - open_)
     ]
     drawn = join(plots.render_bar("Claims of success", parts, max(1, judged)), plots.render_legend(parts))
     about = f"{100 * claims['rate']:.1f}% of the claims of success were false" if judged else "no call was judged yet"
@@ -109,16 +107,9 @@ def render_figures(account: Account) -> Markup:
     if plain["observe"]["would_have_blocked"]:
         blocked = count(plain["observe"]["would_have_blocked"], "call")
         said += f"; {blocked} that a contract in observe mode would have blocked"
-    cards = [
-        render_claims(plain),
-        render_corrections(plain, account.right),
-        *render_operations(account.operations),
-        render_stops(account.held, account.stops),
-    ]
-    return tag(
-        "section", tag("h2", "Figures", id="figures"), tag("p", said, ".", class_="lead"),
-        tag("div", *cards, class_="cards"), aria_labelledby="figures",
-    )  # fmt: skip
+    cards = [render_claims(plain), render_corrections(plain, account.right), *render_operations(account.operations),
+             render_stops(account.held, account.stops)]  # fmt: skip
+    return section("figures", "Figures", tag("p", said, ".", class_="lead"), tag("div", *cards, class_="cards"))
 
 
 def render_by_tool(account: Account) -> Markup:
@@ -144,13 +135,11 @@ def render_by_wait(account: Account) -> Markup:
     kinds = [("verified", "resolved"), ("refuted", "still open")]
     waits = account.waits
     rows = [(name, [waits.right[place], waits.open[place]]) for place, name in enumerate(SPANS)]
-    about = (
-        "Calls that were unresolved when they ended (refuted, pending, or unverified because of the tool or the "
-        "machine), by the time until they were resolved, or until the last event of their session."
-    )
+    about = "Calls that were unresolved when they ended (refuted, pending, or unverified because of the tool or the "
+    about += "machine), by the time until they were resolved, or until the last event of their session."
     return plots.render_bars("Time unresolved", about, "time", kinds, rows, "No call was unresolved.", order=False)
 
 
 def render_pictures(account: Account) -> Markup:
     drawn = tag("div", render_by_tool(account), render_by_class(account), render_by_wait(account), class_="plots")
-    return tag("section", tag("h2", "Plots", id="plots"), drawn, aria_labelledby="plots")
+    return section("plots", "Plots", drawn)
