@@ -87,6 +87,16 @@ def test_a_crash_is_no_verdict(ask):
         ask("import os\ndef check(call): os.kill(os.getpid(), 11)")
 
 
+def test_a_crash_of_a_receipt_function_is_the_contracts(tmp_path):
+    """A receipt function that ends the process is the contract's fault, as a check function is, not truecall's."""
+    file = tmp_path / "mine.py"
+    file.write_text("import os\ndef find(call): os._exit(7)\n")
+    job = {"do": "receipt", "file": str(file), "function": "find", "call": {}, "project": str(tmp_path)}
+    with pytest.raises(Unverified, match="exit code 7") as caught:
+        worker.ask(job, None, 20.0)
+    assert caught.value.cause == "contract"
+
+
 def test_a_function_that_hangs_is_stopped(ask):
     """A loop, even one that ignores signals and has children, ends with the time."""
     code = (

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from truecall_py.core.types import Finished
 
 LIMIT = 32 << 20  # bytes of an answer
-# Jobs that run a person's own code or pattern: how they end is the contract's doing, not truecall's.
-FOREIGN = ("custom", "search")
+# Jobs that run a person's own code or pattern: if one crashes, the contract is at fault, not truecall.
+FOREIGN = ("custom", "receipt", "search")
 
 
 def ask(
