@@ -13,7 +13,7 @@ from truecall_py.checks.support import env_and_ini, file_formats, key_path
 from truecall_py.contracts.template import quote_key, resolve
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT
-from truecall_py.worker.documents import value_of
+from truecall_py.worker.documents import read_value
 
 
 @pytest.fixture
@@ -258,9 +258,9 @@ def test_bombs_are_refused():
         bomb += f"{left}: &{left} [{','.join(['*' + right] * 9)}]\n"
     for text in (bomb, "[" * 400 + "]" * 400, "a: &a\n  b: *a\n"):
         with pytest.raises(Unverified):
-            value_of({"as": "yaml", "text": text})
+            read_value({"as": "yaml", "text": text})
     with pytest.raises(Unverified):
-        value_of({"as": "toml", "text": "a = " + "[" * 5000 + "]" * 5000})
+        read_value({"as": "toml", "text": "a = " + "[" * 5000 + "]" * 5000})
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(alphabet='a/*",]}\\\n #', max_size=8),

@@ -1,4 +1,4 @@
-"""The formats of JSON Schema: what their standards take holds, what they do not is refused, in the slow lane as well."""
+"""The formats of JSON Schema: what their standards take holds, what they do not is refused, in the worker as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slow lane: real children, whatever they do instead of answering."""
+"""The worker: real child processes, whatever they do instead of answering."""
 
 from __future__ import annotations
 

@@ -27,6 +27,8 @@ _FAILURES = frozenset(str(code) for code in range(1, 256))
 
 
 class Pipeline:
+    """One pipeline of the outermost list: its commands, and the operator that joins it to the one before."""
+
     __slots__ = ("elements", "joined", "negated")
 
     def __init__(self, joined: str) -> None:
@@ -36,6 +38,8 @@ class Pipeline:
 
 
 class Course:
+    """Follows the outermost lists of a line and sets how certain each simple command ran."""
+
     def __init__(self) -> None:
         self.risk = CALM
         self.pipelines = [Pipeline("")]
@@ -43,10 +47,12 @@ class Course:
         self.closed: list[Pipeline] = []  # the list before; whether it is the last one shows later
 
     def begin(self) -> None:
+        """Settle the list before, once a new one has begun: it was not the last."""
         if len(self.pipelines) == 1 and not self.pipelines[0].elements:
             self.settle(last=False)
 
     def add(self, element: Simple | None) -> None:
+        """Add a command to the current pipeline; None for a compound command."""
         self.pipelines[-1].elements.append(element)
 
     def end(self, operator: str) -> bool:
@@ -68,6 +74,8 @@ class Course:
         self.risk = max(simple.risk, _aftermath(simple, in_loop))
 
     def settle(self, last: bool) -> None:
+        """Set `certain`, `chain`, `piped` and `decides` for the commands of the list that ended; `last`: it ended
+        the line."""
         pipelines, self.closed = self.closed, []
         number = self.lists - 1
         chained = all(pipeline.joined in ("", "&&") and not pipeline.negated for pipeline in pipelines)
@@ -94,6 +102,7 @@ class Course:
 
 
 def _lower(simple: Simple, certain: str, piped: bool) -> str:
+    """Return how certain a command ran, at most `certain`, given its own risk and the risk before it."""
     if simple.risk == LOST or (simple.own_risk and piped):  # in a pipe it ends the subshell only
         return NO
     if _may_not_start(simple):
@@ -133,6 +142,7 @@ def _aftermath(simple: Simple, in_loop: bool) -> int:
 
 
 def _harmless(word: str | None) -> bool:
+    """Whether an argument of `set` only makes the shell stricter or more verbose."""
     if word in ("pipefail", "errexit", "nounset", "xtrace"):
         return True
     return word is not None and len(word) > 1 and word[0] in "+-" and not word[1:].strip("euxo")

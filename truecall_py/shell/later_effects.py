@@ -97,6 +97,8 @@ def idle(simple: Simple) -> bool:
 
 
 class _Operand:
+    """One captured operand, split for comparison with the words of other commands."""
+
     __slots__ = ("kind", "last", "parts", "tokens")
 
     def __init__(self, text: str) -> None:
@@ -120,6 +122,7 @@ class _Operand:
         return kind != self.kind or len(parts) < len(self.parts) or parts[: len(above)] != above
 
     def near_path(self, word: str, moved: bool) -> bool:
+        """Whether a word, read as a path, is this path, above it or below it; `moved`: a `cd` came between."""
         if not word or word.startswith("/dev/"):
             return False
         kind, parts = path_of(word)
@@ -139,6 +142,8 @@ class _Operand:
 
 
 class Aftermath:
+    """The effects of all commands of one line, with a budget for comparing them."""
+
     def __init__(self, simples: list[Simple]) -> None:
         self.effects = [_Effect(simple) for simple in simples]
         self.budget = _BUDGET
@@ -172,8 +177,9 @@ class Aftermath:
 
 
 def _written(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
+    """Whether a redirection writes to one of the operands, or may do so."""
     targets = effect.targets
-    return any(target is None or any(__operand.near(target, moved) for __operand in sought) for target in targets)
+    return any(target is None or any(operand.near(target, moved) for operand in sought) for target in targets)
 
 
 def _touches(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
@@ -184,11 +190,11 @@ def _touches(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
         return False
     if effect.runs or effect.unknown or effect.program == "git" or effect.program not in _NAMERS:
         return True
-    if moved and not all(__operand.kind for __operand in sought):
+    if moved and not all(operand.kind for operand in sought):
         return True
-    if effect.program in _WAYS and any(__operand.cut(word) for word in effect.words for __operand in sought):
+    if effect.program in _WAYS and any(operand.cut(word) for word in effect.words for operand in sought):
         return True
-    return any(__operand.near(word, moved) for word in effect.words for __operand in sought)
+    return any(operand.near(word, moved) for word in effect.words for operand in sought)
 
 
 def _removes(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
@@ -199,18 +205,18 @@ def _removes(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
     if effect.reads or effect.git:
         return False
     if program in _REMOVERS:
-        return effect.unknown or any(__operand.near(word, moved) for word in effect.words for __operand in sought)
+        return effect.unknown or any(operand.near(word, moved) for word in effect.words for operand in sought)
     if program in _NAMERS:
         return False
     # Of any other program only a word that is spelt alike is taken for the path.
-    near = any(__operand.last in word or (path_of(word)[0] == __operand.kind and __operand.near_path(word, moved))
-               for word in effect.words for __operand in sought)  # fmt: skip
+    near = any(operand.last in word or (path_of(word)[0] == operand.kind and operand.near_path(word, moved))
+               for word in effect.words for operand in sought)  # fmt: skip
     if near or any(name in word for name in _SWEEPERS for word in (program, *effect.words)):
         return True
     if program.startswith(_INTERPRETERS):
         return False
     # A build may empty the folder that it builds in, and a log in it goes with the rest.
-    return effect.runs or any(not __operand.kind and len(__operand.parts) > 1 for __operand in sought)
+    return effect.runs or any(not operand.kind and len(operand.parts) > 1 for operand in sought)
 
 
 def _undoes(effect: _Effect, program: str, argv: list[str | None], sought: list[_Operand]) -> bool:
@@ -243,6 +249,7 @@ def path_of(word: str) -> tuple[str, list[str]]:
 
 
 def _climbs(parts: list[str]) -> int:
+    """Return the number of leading `..` parts."""
     count = 0
     while count < len(parts) and parts[count] == "..":
         count += 1
@@ -250,6 +257,7 @@ def _climbs(parts: list[str]) -> int:
 
 
 def _tokens(word: str) -> list[str]:
+    """Split a word at the characters that separate names, versions and URLs."""
     for char in "=<>!@[]/,:; ":
         word = word.replace(char, "\n")
     return [token for token in word.split("\n") if token]

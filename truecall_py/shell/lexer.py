@@ -1,6 +1,6 @@
 """The characters of a shell command (bash, sh) as words and operators: quotes, expansions, here-documents.
 
-The lower half of `shell_grammar`. It must never guess a word: one that the shell would
+The lower half of `parser.py`. It must never guess a word: one that the shell would
 expand is unknown, and text whose end is not certain raises `UnsureError`.
 """
 
@@ -89,18 +89,23 @@ class Reader:
         self.open_functions = 0
 
     def take(self, frame: Frame, text: str | None, shape: str, risk: int) -> None:
+        """Handle a finished word; `text` is None where it cannot be known."""
         raise NotImplementedError
 
     def newline(self, frame: Frame) -> None:
+        """Handle a newline between commands."""
         raise NotImplementedError
 
     def operator(self, frame: Frame, at: int) -> int:
+        """Handle the operator at `at`; return the place after it."""
         raise NotImplementedError
 
     def lost(self) -> None:
+        """Trust nothing that follows on the line."""
         raise NotImplementedError
 
     def read(self) -> None:
+        """Read the whole text. Raises UnsureError where its meaning is not certain."""
         at, end = 0, len(self.text)
         while at < end:
             mode = self.modes[-1]
@@ -115,6 +120,7 @@ class Reader:
         self.end_word(self.frames[0])
 
     def in_command(self, at: int) -> int:
+        """Read on from `at`, outside quotes; return the place after what was read."""
         text, frame, char = self.text, self.frames[-1], self.text[at]
         if char not in _METACHARACTERS:
             if char == "#" and frame.word is None:
@@ -154,6 +160,7 @@ class Reader:
         return self.operator(frame, at)
 
     def in_quotes(self, at: int) -> int:
+        """The same within double quotes."""
         text, char = self.text, self.text[at]
         if char == '"':
             self.modes.pop()
@@ -174,6 +181,7 @@ class Reader:
         return end
 
     def in_braces(self, at: int, mode: str) -> int:
+        """The same within `${...}`; `mode` says whether double quotes surround it."""
         char = self.text[at]
         if char == "}":
             self.modes.pop()
@@ -194,6 +202,7 @@ class Reader:
         return at + 1
 
     def find(self, what: str, at: int, otherwise: int = -1) -> int:
+        """Return the next place of `what`; if there is none, `otherwise`, or raise UnsureError."""
         end = self.text.find(what, at)
         if end < 0:
             if otherwise < 0:
@@ -202,6 +211,7 @@ class Reader:
         return end
 
     def add(self, text: str, quoted: bool = False, unknown: bool = False, risk: int = CALM) -> None:
+        """Add a piece to the current word, which starts here if there is none."""
         frame = self.frames[-1]
         if self.pending and "\n" in text:  # where the here-document starts is then a matter of version
             unsure()
@@ -214,6 +224,7 @@ class Reader:
         word.risk = max(word.risk, risk)
 
     def dollar(self, at: int, quoted: bool) -> int:
+        """Read the expansion that starts with the `$` at `at`; return the place after its start."""
         text = self.text
         following = text[at + 1 : at + 2]
         if following == "(":
@@ -247,6 +258,7 @@ class Reader:
         return at + 1
 
     def backticks(self, at: int) -> int:
+        """Skip a command in backticks, which is not parsed; return the place after it."""
         end = backtick(self.text, at)
         if self.pending and "\n" in self.text[at:end]:
             unsure()
@@ -263,10 +275,12 @@ class Reader:
         self.simples.append(simple)
 
     def push(self) -> None:
+        """Start the command list of a substitution."""
         self.frames.append(Frame(len(self.simples)))
         self.modes.append("command")
 
     def pop(self) -> None:
+        """End a substitution. Its output is known for `$(cat <<'EOF' ...)` only."""
         frame = self.frames.pop()
         self.modes.pop()
         if frame.pending:
@@ -282,6 +296,7 @@ class Reader:
         self.add("", unknown=True)
 
     def end_word(self, frame: Frame) -> None:
+        """Finish the current word: decide whether its text is known, and pass it to `take`."""
         word = frame.word
         if word is None:
             return
@@ -303,6 +318,7 @@ class Reader:
         self.take(frame, None if unknown else text, shape, risk)
 
     def documents(self, frame: Frame, at: int) -> int:
+        """Read the here-documents that start at `at`; return the place after them."""
         for simple, index, delimiter, quoted, strip in frame.pending:
             at, body = document(self.text, at, delimiter, quoted, strip)
             if not quoted:

@@ -29,6 +29,8 @@ _OPEN_STATES = frozenset(("start", "body", "for in", "for do", "case in", "case 
 
 
 class Parser(Reader):
+    """Reads one command line. The states of a Frame say what may come next."""
+
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.course = Course()
@@ -37,6 +39,7 @@ class Parser(Reader):
         self.pipe_start = 0
 
     def parse(self) -> list[Simple]:
+        """Return the simple commands of the text. Raises UnsureError."""
         self.read()
         frame = self.frames[0]
         if frame.state in ("args", "after"):
@@ -55,6 +58,7 @@ class Parser(Reader):
     # -- words -----------------------------------------------------------------------------------------
 
     def take(self, frame: Frame, text: str | None, shape: str, risk: int) -> None:
+        """Handle a finished word according to the state: redirection target, argument, keyword or clause."""
         plain = text if text == shape else None
         state = frame.state
         if frame.redirect is not None:
@@ -84,6 +88,7 @@ class Parser(Reader):
             self.clause(frame, state, text, plain)
 
     def begin(self, frame: Frame, text: str | None, plain: str | None, shape: str, risk: int) -> None:
+        """Handle the first word of a command: a keyword, or the start of a simple command."""
         if frame.timed and plain in ("-p", "--"):
             return
         if frame.state == "body":
@@ -109,6 +114,7 @@ class Parser(Reader):
             self.argument(frame, text, shape, risk)
 
     def argument(self, frame: Frame, text: str | None, shape: str, risk: int) -> None:
+        """Add a word to the simple command: an assignment before its name, else an argument."""
         simple = frame.simple or unsure()
         simple.own_risk = max(simple.own_risk, risk)
         if not simple.argv:
@@ -123,6 +129,7 @@ class Parser(Reader):
         simple.argv.append(text)
 
     def keyword(self, frame: Frame, plain: str | None) -> None:
+        """Open or close a compound command."""
         compounds = frame.compounds
         if plain in CLOSERS:
             needed, left = CLOSING[plain or ""]
@@ -145,6 +152,7 @@ class Parser(Reader):
             compounds.append(plain or "")
 
     def close(self, frame: Frame) -> None:
+        """End the innermost compound command, and the function whose body it is."""
         frame.compounds.pop()
         if frame.compounds and frame.compounds[-1] == "function":
             frame.compounds.pop()
@@ -189,6 +197,7 @@ class Parser(Reader):
     # -- operators -------------------------------------------------------------------------------------
 
     def operator(self, frame: Frame, at: int) -> int:
+        """Handle the operator at `at`; return the place after it."""
         text = self.text
         if text[at] in "<>" and text.startswith("(", at + 1):
             if frame.word is not None or frame.state == "condition" or text.startswith("((", at + 1):
@@ -227,6 +236,7 @@ class Parser(Reader):
         return end
 
     def redirect(self, frame: Frame, operator: str) -> None:
+        """Start a redirection; a file descriptor just before the operator belongs to it."""
         word = frame.word
         prefix = ""
         if word is not None and operator[0] != "&":
@@ -248,6 +258,7 @@ class Parser(Reader):
         frame.redirect = prefix + operator
 
     def parenthesis(self, frame: Frame, at: int) -> int:
+        """Handle `(`: a subshell, a function, arithmetic or a case pattern; return the place after it."""
         double = self.text.startswith("((", at)
         simple = frame.simple
         if frame.state == "for name" and double:
@@ -280,6 +291,7 @@ class Parser(Reader):
         return unsure()
 
     def closing(self, frame: Frame) -> None:
+        """Handle `)`: the end of a case pattern, a subshell or a substitution."""
         if frame.state == "case pattern":
             if frame.want or not frame.terms:
                 unsure()
@@ -296,6 +308,7 @@ class Parser(Reader):
             unsure()
 
     def newline(self, frame: Frame) -> None:
+        """Handle a newline: it ends a command, or is white space where a command may still start."""
         if frame.redirect is not None or self.pending != len(frame.pending):
             unsure()
         if frame.state in ("args", "after"):

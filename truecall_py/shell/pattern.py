@@ -55,6 +55,7 @@ def compiled(text: str) -> Pattern | str:
 
 
 def _compile(text: str) -> Pattern | str:
+    """Parse a pattern; return it, or the error as a sentence."""
     words = _split(text)
     if isinstance(words, str):
         return words

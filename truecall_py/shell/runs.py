@@ -111,6 +111,7 @@ def _described(
 
 
 def _executed(certain: str, exit_code: int | None) -> bool:
+    """Whether a command of this certainty ran, given the exit code of the whole line (None: unknown)."""
     if certain == "always":
         return True
     if exit_code is None or certain == "no":

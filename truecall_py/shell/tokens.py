@@ -45,6 +45,7 @@ def unsure() -> NoReturn:
 
 
 def operator_at(text: str, at: int) -> str:
+    """Return the longest operator at a place."""
     return next(found for width in _OPERATORS for found in width if text.startswith(found, at))
 
 
@@ -55,12 +56,14 @@ def is_descriptor(word: str) -> bool:
 
 
 def blanks(text: str, at: int) -> int:
+    """Return the place after blanks and tabs."""
     while text[at : at + 1] in (" ", "\t"):
         at += 1
     return at
 
 
 def name_end(text: str, at: int) -> int:
+    """Return the place after a variable name."""
     while at < len(text) and text[at].isascii() and (text[at].isalnum() or text[at] == "_"):
         at += 1
     return at

@@ -87,6 +87,7 @@ def executed(argv: list[str | None]) -> list[str | None]:
 
 
 def moves_meaning(simple: Simple) -> bool:
+    """Whether a command sets a variable that changes what other words mean (HOME, GIT_DIR, IFS)."""
     if any((name + "=").startswith(_MOVING) for name, _ in simple.assignments):
         return True
     if not simple.argv or simple.argv[0] != "export":
@@ -117,6 +118,7 @@ def git_call(argv: list[str | None], directory: str | None) -> tuple[list[str | 
 
 
 def join(base: str | None, path: str) -> str | None:
+    """Join a path to a folder; None where the folder is unknown."""
     if path.startswith(("/", "~/")) or path == "~" or base == "":
         return path
     return None if base is None else base.rstrip("/") + "/" + path
@@ -142,11 +144,13 @@ class Place:
         self.moved = False  # in an earlier list: from then on a relative folder is not known
 
     def of(self, simple: Simple) -> str | None:
+        """Return the folder in which a command runs: "" where the shell started, None if unknown."""
         if self.chain >= 0 and simple.chain == self.chain:
             return self.path
         return None if self.moved or self.chain >= 0 else ""
 
     def follow(self, simple: Simple) -> None:
+        """Update the folder after a command."""
         name = simple.argv[0] if simple.argv else ""
         if name == "command" and (None in simple.argv or DIRECTORY.intersection(simple.argv)):
             name = None

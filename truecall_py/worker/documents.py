@@ -1,8 +1,8 @@
-"""YAML, TOML and Python read as data, in the slow lane's child: bounded, without tags, aliases counted as often as
-they are used. Never builds an object, never runs what it reads, and says where two readers differ.
+"""Reads YAML, TOML and Python as data, in the worker: bounded in size, without tags, each use of an alias counted.
+It builds no objects and runs nothing that it reads.
 
-A value that readers of the format take for different things (`yes`, `012`, `1:30`) comes back as
-`{DOUBT: "why"}`: whoever needs it has no verdict, and nobody else is disturbed.
+A value on which readers of the format differ (`yes`, `012`, `1:30`) becomes `{DOUBT: "why"}`. A check that needs
+the value is then unverified; other checks are not affected.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ NEWER = (
 )
 
 
-def text_of(job: dict[str, Any]) -> str:
+def read_text(job: dict[str, Any]) -> str:
+    """Return the text of a job without a byte order mark. Raises Unverified for a very large one."""
     text = str(job["text"])
     if len(text) > LARGEST:
         raise Unverified(f"the file has more than {LARGEST // 1_000_000} million characters and is not read", "probe")
@@ -51,6 +52,7 @@ def text_of(job: dict[str, Any]) -> str:
 
 
 def yaml_module() -> Any:
+    """Return PyYAML and its fastest safe loader. Raises Unverified if it is not installed."""
     try:
         import yaml
     except ImportError as error:
@@ -59,6 +61,7 @@ def yaml_module() -> Any:
 
 
 def toml_module() -> Any:
+    """Return the first TOML module that is installed. Raises Unverified if there is none."""
     for name in ("tomllib", "tomli", "tomlkit"):
         try:
             return __import__(name)
@@ -70,19 +73,19 @@ def toml_module() -> Any:
 # -- does it parse ------------------------------------------------------------------------------------
 
 
-def parsed(job: dict[str, Any]) -> dict[str, Any]:
-    """`error` (the parser's words, "" where it parses), `line` and `column` (from 1; 0: not told)."""
+def find_syntax_error(job: dict[str, Any]) -> dict[str, Any]:
+    """Return `error` (the parser's message, "" if the text parses), `line` and `column` (from 1; 0: unknown)."""
     if job["as"] == "python":
         return python_error(str(job["source"]).encode("latin-1"))
-    return {"yaml": yaml_error, "toml": toml_error}[str(job["as"])](text_of(job))
+    return {"yaml": yaml_error, "toml": toml_error}[str(job["as"])](read_text(job))
 
 
-def told(error: str = "", line: int = 0, column: int = 0) -> dict[str, Any]:
+def report_error(error: str = "", line: int = 0, column: int = 0) -> dict[str, Any]:
     return {"error": error, "line": line, "column": column}
 
 
 def yaml_error(text: str) -> dict[str, Any]:
-    """Syntax only: tags are not looked at. That each alias has its anchor is asked, too."""
+    """Return the syntax error of a YAML text, if any, or an alias without an anchor. Tags are ignored."""
     yaml, loader = yaml_module()
     anchors: set[str] = set()
     try:
@@ -91,7 +94,8 @@ def yaml_error(text: str) -> dict[str, Any]:
                 anchors.clear()
             elif isinstance(event, yaml.AliasEvent) and event.anchor not in anchors:
                 mark = event.start_mark
-                return told(f"the alias *{event.anchor} has no anchor before it", mark.line + 1, mark.column + 1)
+                why = f"the alias *{event.anchor} has no anchor before it"
+                return report_error(why, mark.line + 1, mark.column + 1)
             elif getattr(event, "anchor", None):
                 anchors.add(event.anchor)
     except yaml.MarkedYAMLError as error:
@@ -100,13 +104,14 @@ def yaml_error(text: str) -> dict[str, Any]:
         if mark and "\t" in "".join(text.splitlines()[mark.line : mark.line + 1]):
             why = f"a tab in line {mark.line + 1}, which some readers of YAML take: {words}"
             raise Unverified(why, "probe") from None
-        return told(words, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0)
+        return report_error(words, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0)
     except yaml.YAMLError as error:
-        return told(str(error).replace("\n", " ")[:200])
-    return told()
+        return report_error(str(error).replace("\n", " ")[:200])
+    return report_error()
 
 
 def toml_error(text: str) -> dict[str, Any]:
+    """Return the syntax error of a TOML text, if any. Raises Unverified for one nested too deeply."""
     module = toml_module()
     try:
         module.loads(text)
@@ -115,11 +120,12 @@ def toml_error(text: str) -> dict[str, Any]:
     except ValueError as error:
         position = re.search(r"line (\d+),? col(?:umn)? (\d+)", str(error))
         words = re.sub(r" \(at .*\)\Z", "", str(error))
-        return told(words[:200], *(map(int, position.groups()) if position else ()))
-    return told()
+        return report_error(words[:200], *(map(int, position.groups()) if position else ()))
+    return report_error()
 
 
 def python_error(source: bytes) -> dict[str, Any]:
+    """Return the syntax error of Python source, if any. Raises Unverified where a newer Python may accept it."""
     import warnings
 
     version = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
@@ -136,19 +142,19 @@ def python_error(source: bytes) -> dict[str, Any]:
             which = f"Python {newer[0][0]}.{newer[0][1]}" if newer else "Python 2"
             why = f"{version} does not take line {error.lineno} ({error.msg}), which may be meant for {which}"
             raise Unverified(f"{why}; name the project's `interpreter` in the contract", "contract") from None
-        return told(f"{error.msg} ({version})", error.lineno or 0, error.offset or 0)
+        return report_error(f"{error.msg} ({version})", error.lineno or 0, error.offset or 0)
     except ValueError as error:
-        return told(f"{error} ({version})")
-    return told()
+        return report_error(f"{error} ({version})")
+    return report_error()
 
 
 # -- what value it holds ------------------------------------------------------------------------------
 
 
-def value_of(job: dict[str, Any]) -> dict[str, Any]:
-    """`value`, or `error` with `line` and `column` where the text does not parse. Several YAML documents are a
-    list of them."""
-    text = text_of(job)
+def read_value(job: dict[str, Any]) -> dict[str, Any]:
+    """Return `value`, or `error` with `line` and `column` if the text does not parse. Several YAML documents become a
+    list."""
+    text = read_text(job)
     wrong = {"yaml": yaml_error, "toml": toml_error}[str(job["as"])](text)
     if wrong["error"]:
         return wrong
@@ -166,12 +172,13 @@ def value_of(job: dict[str, Any]) -> dict[str, Any]:
 
 
 class Bounded:
-    """Counts the values that are made, and how deep."""
+    """Limits the number of values and the depth of nesting."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def enter(self, depth: int) -> None:
+        """Count one value. Raises Unverified above MOST values or DEEPEST levels."""
         self.count += 1
         if self.count > MOST:
             raise Unverified(f"the file holds more than {MOST} values, aliases spelt out", "probe")
@@ -180,9 +187,10 @@ class Bounded:
 
 
 class Plain(Bounded):
-    """What TOML holds, as JSON: dates are texts."""
+    """Converts TOML values to JSON; dates become strings."""
 
     def of(self, held: Any, depth: int = 0) -> Any:
+        """Return a TOML value as JSON."""
         self.enter(depth)
         if isinstance(held, dict):
             return {str(key): self.of(item, depth + 1) for key, item in held.items()}
@@ -194,13 +202,14 @@ class Plain(Bounded):
 
 
 class Yaml(Bounded):
-    """What YAML nodes hold, as JSON: keys are texts as they are written."""
+    """Converts YAML nodes to JSON; keys are strings as written."""
 
     def __init__(self, yaml: Any) -> None:
         super().__init__()
         self.yaml = yaml
 
     def of(self, node: Any, depth: int = 0) -> Any:
+        """Return the value of a node as JSON."""
         self.enter(depth)
         tag = str(node.tag or "")
         if not tag.startswith("tag:yaml.org,2002:"):
@@ -215,7 +224,7 @@ class Yaml(Bounded):
         return parsed
 
     def pairs(self, node: Any, depth: int) -> Iterator[tuple[str, Any]]:
-        """The keys and value nodes of a map; what `<<` brings last, and only where the map has no such key."""
+        """Yield the keys and value nodes of a map, then those merged by `<<` that the map does not set itself."""
         self.enter(depth)
         own: set[str] = set()
         merged: list[Any] = []
@@ -236,6 +245,7 @@ class Yaml(Bounded):
                     yield key, value
 
     def scalar(self, node: Any, kind: str) -> Any:
+        """Return the value of a scalar by YAML 1.2's core schema, or a DOUBT where YAML 1.1 reads another."""
         text = str(node.value)
         if node.style:  # None and "" are plain
             return text if kind == "str" else {DOUBT: f"it has the tag !!{kind}"}

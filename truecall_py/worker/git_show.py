@@ -1,5 +1,5 @@
-"""The file at a path as the last commit holds it, read by git's plumbing in the slow lane's child. Runs no hook,
-filter, text conversion or fsmonitor of the repository, and fetches nothing."""
+"""Reads a file from the last commit with git's plumbing commands, in the worker. Runs no hook, filter, text
+conversion or fsmonitor of the repository, and fetches nothing."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ SAFE = ("--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c"
 CONVERTING = ("filter", "ident", "working-tree-encoding", "eol", "text", "crlf")
 
 
-class Told(Exception):
+class GitError(Exception):
     """git answered with an error."""
 
 
 def git(folder: str, *argv: str) -> bytes:
+    """Return the standard output of a git command. Raises GitError with the last line of its stderr."""
     done = subprocess.run(  # noqa: S603 - an argv list, and the program of git itself
         ["git", *SAFE, "-C", folder, *argv], env={**os.environ, **QUIET}, stdin=subprocess.DEVNULL,  # noqa: S607
         capture_output=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise Told(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:200])
+        raise GitError(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:200])
     return done.stdout
 
 
-def look(job: dict[str, Any]) -> dict[str, Any]:
-    """Of the file at the job's `path`, in the last commit: `text` (a character a byte) and `mode` of the blob,
-    `converted` where a checkout holds other bytes; or `nothing`; or `trouble`."""
+def read_committed(job: dict[str, Any]) -> dict[str, Any]:
+    """Return `text` (Latin-1, one character per byte) and `mode` of the file at the job's `path` in the last commit,
+    and `converted`: why a checkout may differ. Or return `nothing`, or `trouble`."""
     folder, name = os.path.split(str(job["path"]))
     try:
         row = git(folder, "ls-tree", "-z", "HEAD", "--", name).split(b"\0")[0]
@@ -49,14 +50,14 @@ def look(job: dict[str, Any]) -> dict[str, Any]:
         if size > LARGEST:
             return {"trouble": f"{name} has {size} bytes in the last commit and is not read", "cause": "probe"}
         data = git(folder, "cat-file", "blob", blob)
-        converted = conversion(folder, name, data)
-    except (Told, OSError, ValueError) as error:
+        converted = find_conversion(folder, name, data)
+    except (GitError, OSError, ValueError) as error:
         return {"trouble": f"git does not tell what the last commit holds: {error}", "cause": "world"}
     return {"text": data.decode("latin-1"), "mode": int(mode[-3:], 8), "converted": converted}
 
 
-def conversion(folder: str, name: str, data: bytes) -> str:
-    """Why a checkout may hold other bytes than the blob, or ""."""
+def find_conversion(folder: str, name: str, data: bytes) -> str:
+    """Return why a checkout may differ from the blob, or ""."""
     rows = git(folder, "check-attr", "-z", *CONVERTING, "--", name).split(b"\0")
     attributes = {rows[at + 1].decode(): rows[at + 2].decode() for at in range(0, len(rows) - 2, 3)}
     for attribute in CONVERTING[:3]:
@@ -70,6 +71,6 @@ def conversion(folder: str, name: str, data: bytes) -> str:
         try:
             if git(folder, "config", "--get", key).strip().lower() == value and attributes.get("eol") != "lf":
                 return f"{key}={value.decode()}"
-        except Told:
+        except GitError:
             continue  # it is not set
     return ""

@@ -1,8 +1,7 @@
-"""The slow lane's child: reads one job from standard input, answers with one line of JSON, and ends.
+"""The worker: reads one job from standard input, answers with one line of JSON, and exits.
 
-Runs with the site-packages of its interpreter and may run a person's code, so it never trusts its own
-standard output (that belongs to the prints of others; the answer has a descriptor that they do not know), and
-says nothing at all where it has no answer. Started by `slow.ask` by its path; works with any Python that
+It runs with the site-packages of its interpreter and may run a user's code. That code may print, so the answer
+goes to a private copy of standard output. `world/worker.py` starts this file by its path, with any Python that
 truecall supports, whether or not truecall is installed in it.
 """
 
@@ -20,40 +19,40 @@ LONGEST = 2000  # characters of a text in an answer
 
 
 class Trouble(Exception):
-    """No answer, and why; `cause` is one of types.CAUSES, or `interpreter`: whoever chose this Python."""
+    """The job failed. `cause` is one of types.CAUSES, or `interpreter`: blame the choice of this Python."""
 
     def __init__(self, why: str, cause: str = "contract") -> None:
         super().__init__(why)
         self.cause = cause
 
 
-def answered(job: dict[str, Any]) -> Any:
-    """What a person's own function returns for the call."""
+def call_function(job: dict[str, Any]) -> Any:
+    """Return the result of the user's function for the call. Raises Trouble."""
     file, name = job["file"], job["function"]
-    function = getattr(loaded(file), name, None)
+    function = getattr(load_module(file), name, None)
     if not callable(function):
         raise Trouble(f"{file} has no function {name}")
     try:
         return function(job["call"])
     except BaseException as error:  # SystemExit as well: it is no answer
-        raise Trouble(f"{name} raised {told(error, file)}") from None
+        raise Trouble(f"{name} raised {describe_exception(error, file)}") from None
 
 
 def receipt(job: dict[str, Any]) -> dict[str, Any]:
-    """The receipt that a person's own function finds."""
-    answer = answered(job)
+    """Return the receipt that the user's function finds. Raises Trouble."""
+    answer = call_function(job)
     names = [name for name in ("receipt", "receipts") if isinstance(answer, dict) and name in answer]
     if len(names) != 1:
         raise Trouble(f"{job['function']} returned {repr(answer)[:120]} instead of a map with receipt or receipts")
     try:
         return {names[0]: json.loads(json.dumps(answer[names[0]], allow_nan=False))}
     except (TypeError, ValueError) as error:
-        raise Trouble(f"{job['function']} returned what is no JSON: {error}") from None
+        raise Trouble(f"{job['function']} returned a value that is not JSON: {error}") from None
 
 
 def custom(job: dict[str, Any]) -> dict[str, Any]:
-    """The verdict of a person's own function on the call."""
-    answer, name = answered(job), job["function"]
+    """Return the verdict of the user's function on the call. Raises Trouble."""
+    answer, name = call_function(job), job["function"]
     if answer is True or answer is False:
         return {"verdict": "verified" if answer else "refuted"}
     if not isinstance(answer, dict) or answer.get("verdict") not in ("verified", "refuted", "unverified"):
@@ -62,9 +61,9 @@ def custom(job: dict[str, Any]) -> dict[str, Any]:
     return {"verdict": answer["verdict"], **texts}
 
 
-def loaded(file: str) -> Any:
-    """The module in `file`, compiled from its source: a cached .pyc beside it is not what was trusted. Its
-    own imports are found in its folder, behind everything that is installed."""
+def load_module(file: str) -> Any:
+    """Return the module in `file`, compiled from its source: a cached .pyc was not pinned. Its imports are looked
+    up among the installed packages first, then in its folder. Raises Trouble."""
     from types import ModuleType
 
     module = ModuleType("truecall_custom")
@@ -75,16 +74,16 @@ def loaded(file: str) -> Any:
         with open(file, "rb") as source:
             code = compile(source.read(), file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError) as error:
-        raise Trouble(f"{file} cannot be loaded: {told(error, file)}") from None
+        raise Trouble(f"{file} cannot be loaded: {describe_exception(error, file)}") from None
     try:
         exec(code, module.__dict__)  # noqa: S102 - the code that the contract names and the person trusted
     except BaseException as error:
-        raise Trouble(f"{file} raised {told(error, file)} when it was loaded") from None
+        raise Trouble(f"{file} raised {describe_exception(error, file)} when it was loaded") from None
     return module
 
 
-def told(error: BaseException, file: str) -> str:
-    """An exception in one line, with the last line of the file that it passed through."""
+def describe_exception(error: BaseException, file: str) -> str:
+    """Return an exception as one line, with the number of the last line of `file` that it passed through."""
     line = 0
     trace = error.__traceback__
     while trace:
@@ -99,7 +98,7 @@ def told(error: BaseException, file: str) -> str:
 
 
 def search(job: dict[str, Any]) -> dict[str, Any]:
-    """Whether a pattern is found in a text; whoever asked kills this process when it takes too long."""
+    """Return whether a pattern is found in a text. The caller kills this process if it takes too long."""
     import re
 
     try:
@@ -122,9 +121,9 @@ def run_in_package(job: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def own_package() -> None:
-    """Makes `truecall_py` the package that this file is part of: another one may be installed in this Python, of
-    another version. Its folder is not put on the path, where it would stand before or behind what is installed."""
+def import_own_package() -> None:
+    """Import `truecall_py` from the folder of this file: this Python may have another version installed. The folder
+    is not added to sys.path, where it would shadow installed packages or be shadowed by them."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -139,14 +138,15 @@ def own_package() -> None:
 JOBS = {"custom": custom, "receipt": receipt, "search": search}  # may run other people's code or patterns
 IN_PACKAGE = {
     "schema": "truecall_py.worker.schemas:validate",
-    "parse": "truecall_py.worker.documents:parsed",
-    "document": "truecall_py.worker.documents:value_of",
-    "committed": "truecall_py.worker.git_show:look",
+    "parse": "truecall_py.worker.documents:find_syntax_error",
+    "document": "truecall_py.worker.documents:read_value",
+    "committed": "truecall_py.worker.git_show:read_committed",
     "compile": "truecall_py.trust.pin:recompile",
 }
 
 
 def main() -> None:
+    """Run the job from standard input, write the answer and exit without cleanup."""
     # The one way out for the answer, on a descriptor that children do not inherit; prints go to stderr.
     channel = os.dup(1)
     os.dup2(2, 1)
@@ -156,19 +156,19 @@ def main() -> None:
     os.dup2(null, 0)
     own = os.getpid()
     try:
-        if job["do"] not in ("custom", "receipt"):  # a person's code gets what is installed
-            own_package()
+        if job["do"] not in ("custom", "receipt"):  # a user's code sees the installed packages
+            import_own_package()
         answer = JOBS.get(job["do"], run_in_package)(job)
     except Trouble as why:
         answer = {"trouble": str(why), "cause": why.cause}
     except BaseException as error:
-        answer = {"trouble": f"the slow lane ended with {told(error, __file__)}", "cause": "truecall"}
+        answer = {"trouble": f"the worker failed with {describe_exception(error, __file__)}", "cause": "truecall"}
     if os.getpid() != own:
-        os._exit(1)  # a fork that a person's code left behind has no say
+        os._exit(1)  # a fork that the user's code left behind must not answer
     rest = memoryview(json.dumps(answer).encode() + b"\n")
     while rest:
         rest = rest[os.write(channel, rest) :]
-    os._exit(0)  # no thread and no exit handler of a person's code delays or changes what was said
+    os._exit(0)  # no thread or exit handler of the user's code can delay or change the answer
 
 
 if __name__ == "__main__":

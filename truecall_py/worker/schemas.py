@@ -18,7 +18,7 @@ LONGEST = 2000  # characters of a text in an answer
 
 
 def validate(job: dict[str, Any]) -> dict[str, Any]:
-    """What is wrong with a value, by a JSON Schema; nothing is ever fetched for a `$ref`."""
+    """Return the first SHOWN errors of a value by a JSON Schema, and their count. Raises Unverified."""
     import re
 
     try:
@@ -39,7 +39,7 @@ def validate(job: dict[str, Any]) -> dict[str, Any]:
     validator = validator_for(rules, default=Draft202012Validator)
     try:
         validator.check_schema(rules)
-        # A registry of one's own has no way to the network, unlike the default.
+        # Unlike the default registry, this one cannot use the network.
         errors = list(validator(rules, registry=REGISTRY, format_checker=formats).iter_errors(job["value"]))
     except SchemaError as error:
         place = "/".join(map(str, error.absolute_path)) or "top"
@@ -55,7 +55,7 @@ def validate(job: dict[str, Any]) -> dict[str, Any]:
     once = {
         (fault.json_path, fault.validator if fault.validator == "required" else id(fault)): fault for fault in errors
     }
-    # A misspelt field explains a missing one, and one error tells of all that are missing in one place.
+    # A misspelt field explains a missing one, so it comes first. One error lists all missing fields of one object.
     errors = sorted(once.values(), key=lambda error: error.validator != "additionalProperties")
     return {"errors": [schema_error(error) for error in errors[:SHOWN]], "count": len(errors)}
 
@@ -95,6 +95,7 @@ def bounded_value(value: Any) -> Any:
 
 
 def read_schema(file: str) -> Any:
+    """Return the JSON of a schema file. Raises Unverified if it cannot be read or parsed."""
     from truecall_py.core.fast_json import JsonError, loads
 
     try:

@@ -1,7 +1,7 @@
 """Regular expressions bounded in time. A pattern that does not end is "could not verify", never an answer.
 
 The `re` engine asks for pending signals while it matches, so an interval timer in the main thread can end
-it. Elsewhere (judge() called from another thread) the search runs in the slow lane, which can be killed.
+it. Elsewhere (judge() called from another thread) the search runs in the worker, which can be killed.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def search(pattern: str, text: str, seconds: float) -> bool:
 
 
 def search_apart(pattern: str, text: str, seconds: float) -> bool:
+    """Search in the worker, which can be killed. Raises Unverified."""
     import time
 
     from truecall_py.world.worker import ask

@@ -1,6 +1,6 @@
-"""Asks a remote itself what stands there. Never believes the tracking ref, and never runs what the repository's
-configuration names: only the URL is taken from it, and asked from outside of any repository, so that the person's
-own settings count (ssh, credential helpers, proxy) and the repository's do not.
+"""Asks a remote itself for its refs; tracking refs are not trusted. Runs no program that the repository's
+configuration names: only the URL comes from there. git runs outside any repository, so that the user's own settings
+(ssh, credential helpers, proxy) apply and the repository's do not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from truecall_py.world.git import QUIET, Repository, reason
 
 SCHEMES = ("https", "http", "ssh", "git+ssh", "ssh+git", "git", "file")
 TRANSPORTS = "https:http:ssh:git:file"
-# What the person's own ssh, helpers and proxies need, beside HOME.
+# Variables that the user's ssh, credential helpers and proxies need besides HOME.
 PERSONAL = (
     "SSH_AUTH_SOCK", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY",
     "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "DBUS_SESSION_BUS_ADDRESS",
@@ -22,7 +22,7 @@ PATIENCE = 5.0  # seconds for one remote
 
 
 def addresses(repository: Repository, remote: str) -> list[str]:
-    """The URLs to which a remote (a configured name, a URL or a path) is pushed. Raises Unverified."""
+    """Return the push URLs of a remote (a configured name, a URL or a path). Raises Unverified."""
     if not remote or remote.startswith("-") or "\n" in remote or "\0" in remote:
         raise Unverified(f"{remote!r} is no remote", "probe")
     finished = repository.ask("remote", "get-url", "--push", "--all", "--", remote)
@@ -33,7 +33,7 @@ def addresses(repository: Repository, remote: str) -> list[str]:
 
 
 def address(url: str, repository: Repository) -> str:
-    """A URL, or an absolute path. Raises Unverified for what would start a program of the repository's choice."""
+    """Return a URL or an absolute path. Raises Unverified if git would start a program of the repository's choice."""
     scheme, found, _ = url.partition("://")
     if found and scheme.lower() in SCHEMES:
         return url
@@ -44,7 +44,7 @@ def address(url: str, repository: Repository) -> str:
     return url if url.startswith("/") else os.path.join(repository.root(), url)
 
 
-def trusted(url: str, repository: Repository) -> None:
+def refuse_partial_clone(url: str, repository: Repository) -> None:
     """Raises Unverified for a folder of this machine that is a partial clone: an old git, asked for its refs, would
     fetch what is missing there with a program that its configuration names."""
     path = url.removeprefix("file://") if url.startswith("file:///") else url
@@ -54,9 +54,9 @@ def trusted(url: str, repository: Repository) -> None:
             raise Unverified("the remote is itself a partial clone, which is not asked", "probe")
 
 
-def asked(repository: Repository, url: str, names: list[str], seconds: float = PATIENCE) -> dict[str, str]:
-    """The ids of the refs with these full names at a URL; those that are not there are left out."""
-    trusted(url, repository)
+def fetch_refs(repository: Repository, url: str, names: list[str], seconds: float = PATIENCE) -> dict[str, str]:
+    """Return the ids of the refs with these full names at a URL, without missing ones. Raises Unverified."""
+    refuse_partial_clone(url, repository)
     env = {**QUIET, "GIT_ALLOW_PROTOCOL": TRANSPORTS, "GIT_DIR": "/dev/null", "GCM_INTERACTIVE": "never",
            "PATH": repository.env["PATH"]}  # fmt: skip
     env.update({name: os.environ[name] for name in PERSONAL if os.environ.get(name)})

@@ -69,6 +69,7 @@ def find(pid: int, world: World) -> Process | None:
 
 
 def alive(pid: int) -> bool:
+    """Whether a process id is in use, by any user."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -120,6 +121,7 @@ def running(world: World) -> Iterator[Process]:
 
 
 def from_proc(pid: int) -> Process | None:
+    """Return a process as /proc describes it; None if it is gone."""
     stat = text(f"{PROC}/{pid}/stat")
     # The second field is the program's name in brackets, and may hold blanks and brackets itself.
     fields = stat.rpartition(")")[2].split()

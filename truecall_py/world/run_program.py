@@ -59,12 +59,14 @@ class Output:
         return len(piece)
 
     def cut(self) -> None:
+        """Drop the middle, so that at most `half` remains of the end."""
         excess = len(self.last) - self.half
         if excess > 0:
             del self.last[:excess]
             self.dropped += excess
 
     def text(self) -> str:
+        """Return the output as text, with a note where the middle was dropped."""
         self.cut()
         gap = f"\n[{self.dropped} bytes left out]\n".encode() if self.dropped else b""
         return (bytes(self.first) + gap + bytes(self.last)).decode("utf-8", "replace")
@@ -127,6 +129,7 @@ def run(
 
 
 def finished(name: str, ended: int | str, outputs: list[Output], allowed: float) -> Finished:
+    """Return the result for an exit code, "time", or the name of what else took the exit code."""
     stdout, stderr = (output.text() for output in outputs)
     if ended == "time":
         why = f"{name} did not end within {allowed:.1f} s and was stopped"
@@ -148,6 +151,7 @@ def nothing(why: str, cause: str) -> Finished:
 
 
 def not_started(name: str, error: OSError | ValueError) -> str:
+    """Return why a program could not be started, as a sentence."""
     if not isinstance(error, OSError):
         return f"{name} cannot be started: its arguments or environment hold a NUL character"
     if error.errno == 2:  # the file is there, so it is what its first line names that is not
@@ -242,6 +246,7 @@ def start_alone(program: str, argv: list[str], env: dict[str, str], folder: str,
 
 
 def spawn(program: str, argv: list[str], env: dict[str, str], theirs: list[int]) -> int:
+    """Start the probe with posix_spawn in a new session; return its process id."""
     actions: list[tuple[int, ...]] = [(os.POSIX_SPAWN_DUP2, theirs[number], number) for number in range(3)]
     # Python's own descriptors close by themselves; one that the harness left open must not go on living.
     for name in os.listdir("/dev/fd"):

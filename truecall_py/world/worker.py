@@ -1,8 +1,8 @@
-"""The slow lane, seen from the hook: one job in one child, for what needs site-packages or a person's code.
-Never runs such code in this process, and never takes silence, noise or a crash for an answer.
+"""Runs one job in the worker, a child process for code that needs site-packages or that a user wrote.
+Such code never runs in this process. Silence, extra output or a crash is never taken for an answer.
 
-The child is `slow_lane.py`, by its path; it answers with one line of JSON on what was its standard output
-(its own prints go elsewhere) and is killed with its whole process group when its time is over.
+The child is `worker/main.py`, started by its path. It answers with one line of JSON on its original standard
+output; prints go elsewhere. It is killed with its whole process group when its time is over.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from truecall_py.core.types import Finished
 
 LIMIT = 32 << 20  # bytes of an answer
-# Jobs that run a person's own code or pattern: if one crashes, the contract is at fault, not truecall.
+# Jobs that run a user's code or pattern: if one crashes, the contract is at fault, not truecall.
 FOREIGN = ("custom", "receipt", "search")
 
 
 def ask(
     job: Mapping[str, object], interpreter: str | None, seconds: float, ends: float | None = None
 ) -> dict[str, object]:
-    """The answer of `slow_lane` to `job`. `interpreter` is the contract's (None: the one that runs here), a
-    relative path in it starts in the job's `project`. Raises Unverified."""
+    """Return the worker's answer to `job`. `interpreter` is the contract's (None: the running one); a relative path
+    starts at the job's `project`. Raises Unverified."""
     import sys
     import time
 
@@ -40,23 +40,24 @@ def ask(
     except (TypeError, ValueError, RecursionError) as error:
         raise Unverified(f"the call cannot be written as JSON: {error}", "truecall") from None
     lane = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "worker", "main.py")
-    # -I keeps a planted module of the working folder out, and PYTHON* variables; -B leaves no traces there.
+    # -I ignores PYTHON* variables and modules planted in the working folder; -B writes no bytecode there.
     argv = [python, "-I", "-B", lane]
     until = time.monotonic() + seconds if ends is None else ends
-    finished = run_program.run(argv, {}, folder(job), sent, seconds, until, LIMIT)
-    return answer(job, interpreter, finished)
+    finished = run_program.run(argv, {}, choose_folder(job), sent, seconds, until, LIMIT)
+    return read_answer(job, interpreter, finished)
 
 
-def folder(job: Mapping[str, object]) -> str:
-    """Where the child runs: in the contract's folder. A deleted one must not keep it from running."""
+def choose_folder(job: Mapping[str, object]) -> str:
+    """Return the folder in which the child runs: the contract's, or / if that was deleted."""
     project = job.get("project")
     return project if isinstance(project, str) and os.path.isdir(project) else "/"
 
 
-def answer(job: Mapping[str, object], interpreter: str | None, finished: Finished) -> dict[str, object]:
+def read_answer(job: Mapping[str, object], interpreter: str | None, finished: Finished) -> dict[str, object]:
+    """Return the JSON object that the worker wrote. Raises Unverified, with the cause of the failure."""
     what = str(job.get("file") or f"the job {job.get('do')}")
     if finished.exit_code is None:
-        # It ran and was stopped, or it could not even be started: that is whoever chose the interpreter.
+        # It ran and was stopped; or it could not be started, and the choice of the interpreter is to blame.
         cause = "probe" if finished.cause == "probe" else "contract" if interpreter else "truecall"
         raise Unverified(f"{what}: {finished.trouble}", cause)
     blame = "contract" if interpreter or job.get("do") in FOREIGN else "truecall"
@@ -70,7 +71,7 @@ def answer(job: Mapping[str, object], interpreter: str | None, finished: Finishe
         why = f"{what} ended without an answer (exit code {finished.exit_code}){': ' if noise else ''}{noise}"
         raise Unverified(why, blame) from None
     if not isinstance(answer, dict):
-        raise Unverified(f"{what} answered with something else than an object", blame)
+        raise Unverified(f"{what} answered with something other than an object", blame)
     if "trouble" in answer:
         cause = str(answer.get("cause") or "contract")
         raise Unverified(str(answer["trouble"]), blame if cause == "interpreter" else cause)

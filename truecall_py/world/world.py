@@ -110,6 +110,7 @@ class World:
         return min(self.look if self.look is not None else default, self.remaining())
 
     def sleep(self, seconds: float) -> None:
+        """Sleep, but not beyond the deadline."""
         time.sleep(max(0.0, min(seconds, self.ends - time.monotonic())))
 
     # -- files ---------------------------------------------------------------------------------------
@@ -215,7 +216,7 @@ class World:
         return fetch(url, method, headers, redirects, trusted_hosts, self.budget(5.0))
 
     def slow(self, job: dict[str, object], timeout: float = 5.0) -> dict[str, object]:
-        """The slow lane: `job` runs in one child of the contract's interpreter; its JSON answer."""
+        """Run `job` in the worker, with the contract's interpreter; return its JSON answer. Raises Unverified."""
         from truecall_py.world.worker import ask
 
         return ask(job, self.interpreter, self.budget(timeout), self.ends)

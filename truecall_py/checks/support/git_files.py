@@ -20,24 +20,26 @@ MOST = 200  # the most changes that a snapshot keeps
 # -- nothing uncommitted ---------------------------------------------------------------------------------------
 
 
-def clean_words(params: dict[str, Any]) -> str:
+def describe_clean(params: dict[str, Any]) -> str:
     return "nothing uncommitted" + (", nothing untracked" if params["clean"] == "all" else "")
 
 
-def clean_seen(look: Look) -> list[list[str]]:
+def read_clean(look: Look) -> list[list[str]]:
+    """Return (state, path) of uncommitted changes, at most MOST."""
     return [list(row) for row in look.repository.changes(untracked=look.params["clean"] == "all")[:MOST]]
 
 
-def clean_judged(look: Look, was: Any) -> Finding:
-    now = clean_seen(look)
+def judge_clean(look: Look, was: Any) -> Finding:
+    """Judge `clean`. Raises Unverified where something may hide changes."""
+    now = read_clean(look)
     if now:
         return Finding(False,
                        f"{len(now)} uncommitted: {list_lines([f'{state} {path}'.strip() for state, path in now])}")
-    hidden(look)
+    refuse_hidden_changes(look)
     return Finding(True, "nothing is uncommitted", compare_effect(was, now))
 
 
-def hidden(look: Look) -> None:
+def refuse_hidden_changes(look: Look) -> None:
     """Raise Unverified if something hides uncommitted work from git's own list."""
     repository = look.repository
     if os.path.realpath(repository.root()) != os.path.realpath(top(repository.folder)):
@@ -60,24 +62,26 @@ def hidden(look: Look) -> None:
 # -- the index -------------------------------------------------------------------------------------------------
 
 
-def staged_words(params: dict[str, Any]) -> str:
+def describe_staged(params: dict[str, Any]) -> str:
     return f"{list_lines(params['staged'])} in the index as in the work tree"
 
 
-def pending(look: Look) -> dict[str, list[str]]:
+def read_pending(look: Look) -> dict[str, list[str]]:
     """Return the paths that differ between index and work tree."""
     paths = look.params["staged"]
-    return {path: [f"{state} {name}" for state, name in unstaged(look, path)[:MOST]] for path in paths}
+    return {path: [f"{state} {name}" for state, name in list_unstaged(look, path)[:MOST]] for path in paths}
 
 
-def unstaged(look: Look, path: str) -> list[tuple[str, str]]:
+def list_unstaged(look: Look, path: str) -> list[tuple[str, str]]:
+    """Return (state, name) of each file below a path that differs from the index."""
     return [(state, name) for state, name in look.repository.changes([path], untracked=True) if state[1] != " "]
 
 
-def staged_judged(look: Look, was: Any) -> Finding:
+def judge_staged(look: Look, was: Any) -> Finding:
+    """Judge `staged`. Raises Unverified for a path that changed after the call began."""
     repository = look.repository
     for path in look.params["staged"]:
-        left = unstaged(look, path)
+        left = list_unstaged(look, path)
         later = [row for row in left if changed_later(look, row[1])]
         certain = [name for state, name in left if (state, name) not in later]
         if certain:
@@ -91,7 +95,7 @@ def staged_judged(look: Look, was: Any) -> Finding:
             if os.path.isdir(os.path.join(repository.folder, path)):
                 return Finding(True, f"{path} holds nothing that could be staged", OLD)
             return Finding(False, f"the index holds nothing at {path}")
-    return Finding(True, staged_words(look.params), compare_effect(was, pending(look)))
+    return Finding(True, describe_staged(look.params), compare_effect(was, read_pending(look)))
 
 
 def changed_later(look: Look, name: str) -> bool:
@@ -101,20 +105,23 @@ def changed_later(look: Look, name: str) -> bool:
     return began is None or (found is not None and found.st_mtime >= began)
 
 
-def indexed(field: str, look: Look) -> dict[str, bool]:
+def read_index(field: str, look: Look) -> dict[str, bool]:
+    """Return whether the index has each path of a field."""
     return {path: look.repository.tracked(path) for path in look.params[field]}
 
 
-def tracked_judged(look: Look, was: Any) -> Finding:
-    now = indexed("tracked", look)
+def judge_tracked(look: Look, was: Any) -> Finding:
+    """Judge `tracked`."""
+    now = read_index("tracked", look)
     missing = [path for path, there in now.items() if not there]
     if missing:
         return Finding(False, f"the index holds nothing at {list_lines(missing)}", blank=True)
     return Finding(True, f"the index holds {list_lines(list(now))}", compare_effect(was, now))
 
 
-def not_tracked_judged(look: Look, was: Any) -> Finding:
-    now = indexed("not_tracked", look)
+def judge_not_tracked(look: Look, was: Any) -> Finding:
+    """Judge `not_tracked`. Raises Unverified if the paths may never have been in the index."""
+    now = read_index("not_tracked", look)
     there = [path for path, inside in now.items() if inside]
     if there:
         return Finding(False, f"the index still holds {list_lines(there)}")
@@ -126,7 +133,7 @@ def not_tracked_judged(look: Look, was: Any) -> Finding:
 # -- a repository of its own -----------------------------------------------------------------------------------
 
 
-def folders(look: Look) -> list[str]:
+def list_folders(look: Look) -> list[str]:
     """Return the possible folders of the repository: the named one, else those that git derives from the cloned
     URL."""
     url = look.params.get("cloned")
@@ -137,25 +144,27 @@ def folders(look: Look) -> list[str]:
     return [look.world.resolve(each) for each in (name, f"{name}.git") if each]
 
 
-def own_seen(look: Look) -> list[str]:
+def read_own(look: Look) -> list[str]:
     """Return the folders that are a repository of their own."""
-    return [folder for folder in folders(look) if os.path.isdir(folder) and Repository(look.world, folder).own_top()]
+    paths = [path for path in list_folders(look) if os.path.isdir(path)]
+    return [path for path in paths if Repository(look.world, path).own_top()]
 
 
-def own_judged(look: Look, was: Any) -> Finding:
-    now = own_seen(look)
-    where = list_lines(folders(look)[:1])
+def judge_own(look: Look, was: Any) -> Finding:
+    """Judge `repository` and `cloned`."""
+    now = read_own(look)
+    where = list_lines(list_folders(look)[:1])
     found = f"{list_lines(now)} is a git repository" if now else f"{where} is no git repository of its own"
     return Finding(bool(now), found, compare_effect(was, now))
 
 
 PARTS = {
-    "repository": Part(lambda params: "a git repository of its own", own_seen, own_judged),
-    "cloned": Part(lambda params: "a git repository where git clones it to", own_seen, own_judged),
-    "clean": Part(clean_words, clean_seen, clean_judged),
-    "staged": Part(staged_words, pending, staged_judged),
+    "repository": Part(lambda params: "a git repository of its own", read_own, judge_own),
+    "cloned": Part(lambda params: "a git repository where git clones it to", read_own, judge_own),
+    "clean": Part(describe_clean, read_clean, judge_clean),
+    "staged": Part(describe_staged, read_pending, judge_staged),
     "tracked": Part(lambda params: f"{list_lines(params['tracked'])} in the index",
-                    lambda look: indexed("tracked", look), tracked_judged),
+                    lambda look: read_index("tracked", look), judge_tracked),
     "not_tracked": Part(lambda params: f"{list_lines(params['not_tracked'])} in the index no more",
-                        lambda look: indexed("not_tracked", look), not_tracked_judged),
+                        lambda look: read_index("not_tracked", look), judge_not_tracked),
 }  # fmt: skip

@@ -19,42 +19,44 @@ COUNTS = ("files", "insertions", "deletions")
 # -- commit --------------------------------------------------------------------------------------------------
 
 
-def commit_words(params: dict[str, Any]) -> str:
+def describe_commit(params: dict[str, Any]) -> str:
     whole = ", with every change of a tracked file in it" if params["commit"] == "all" else ""
     return f"a commit that this call made{whole}"
 
 
-def commit_seen(look: Look) -> dict[str, Any]:
+def read_commit(look: Look) -> dict[str, Any]:
+    """Return HEAD, whether anything is staged, and the length of the reflog."""
     repository = look.repository
     return {"head": repository.head(), "staged": bool(repository.staged()), "log": repository.logged()}
 
 
-def commit_judged(look: Look, was: Any) -> Finding:
+def judge_commit(look: Look, was: Any) -> Finding:
+    """Judge `commit` by the reflog, else by HEAD and commit time. Raises Unverified where neither decides."""
     repository = look.repository
     began = look.world.began(look.call.duration)
     if was is ABSENT and began is None:
         raise Unverified("nobody saw HEAD before the call, nor says when the call began", "harness")
     now = repository.head()
-    fresh = recent(look, now, began) if now and began is not None else False
+    fresh = is_recent(look, now, began) if now and began is not None else False
     if was is ABSENT and fresh is None:
         raise Unverified(f"{shorten(now)} was committed at about the time at which the call began", "probe")
     if was is ABSENT:
-        return Finding(True, made(look, now), NEW) if fresh else still(look, now, False)
+        return Finding(True, describe_new_commit(look, now), NEW) if fresh else judge_unmoved_head(look, now, False)
     logged = [commit for commit, what in repository.movements(was["log"]) if what.startswith("commit")]
     if logged:
         if not repository.kept(logged[-1]):
             return Finding(False, f"{shorten(logged[-1])} was committed and taken back: HEAD is at {shorten(now)}")
-        return Finding(True, made(look, logged[-1]), NEW)
+        return Finding(True, describe_new_commit(look, logged[-1]), NEW)
     if now == was["head"]:
-        return still(look, now, was["staged"])
-    if fresh and follows(look, was["head"], now):
-        return Finding(True, made(look, now), NEW)
+        return judge_unmoved_head(look, now, was["staged"])
+    if fresh and is_successor(look, was["head"], now):
+        return Finding(True, describe_new_commit(look, now), NEW)
     moved = f"HEAD moved from {shorten(was['head'])} to {shorten(now)}"
     why = f"{moved}, and nothing shows that this call made that commit"
     raise Unverified(why, "probe")
 
 
-def recent(look: Look, now: str, began: float) -> bool | None:
+def is_recent(look: Look, now: str, began: float) -> bool | None:
     """Whether a commit was made after the call began. None if neither its time (whole seconds, chosen by the
     committer) nor the reflog of HEAD decides."""
     committed = look.repository.commit(now).committed
@@ -69,18 +71,18 @@ def recent(look: Look, now: str, began: float) -> bool | None:
     return True if last and last[0][0] == now and last[0][1].startswith("commit") else None
 
 
-def follows(look: Look, old: str, new: str) -> bool:
+def is_successor(look: Look, old: str, new: str) -> bool:
     """Whether a commit comes after the old HEAD, or replaces it by an amend."""
     if not old or look.repository.ancestor(old, new):
         return True
     return look.repository.commit(old).parents == look.repository.commit(new).parents
 
 
-def made(look: Look, now: str) -> str:
+def describe_new_commit(look: Look, now: str) -> str:
     return f"the new commit is {shorten(now)} {quote_value(look.repository.commit(now).subject, 60)}"
 
 
-def still(look: Look, now: str, staged_before: bool) -> Finding:
+def judge_unmoved_head(look: Look, now: str, staged_before: bool) -> Finding:
     """Return the Finding for a HEAD that did not move: refuted if there was anything to commit."""
     where = f"HEAD is still at {shorten(now)}" if now else "there is no commit yet"
     staged = look.repository.staged()
@@ -98,15 +100,17 @@ def still(look: Look, now: str, staged_before: bool) -> Finding:
 # -- HEAD and the last commit ----------------------------------------------------------------------------------
 
 
-def head_words(params: dict[str, Any]) -> str:
+def describe_head(params: dict[str, Any]) -> str:
     return "HEAD at another commit than before the call" if params["head"] == "moved" else "HEAD as before the call"
 
 
-def head_seen(look: Look) -> dict[str, Any]:
+def read_head(look: Look) -> dict[str, Any]:
+    """Return HEAD and the length of the reflog."""
     return {"head": look.repository.head(), "log": look.repository.logged()}
 
 
-def head_judged(look: Look, was: Any) -> Finding:
+def judge_head(look: Look, was: Any) -> Finding:
+    """Judge `head`. Raises Unverified without a snapshot."""
     if was is ABSENT:
         raise Unverified("nobody saw HEAD before the call", "harness")
     repository, then = look.repository, was["head"]
@@ -120,13 +124,15 @@ def head_judged(look: Look, was: Any) -> Finding:
     return Finding(look.params["head"] == "kept", f"HEAD is still at {shorten(now)}")
 
 
-def subject_seen(look: Look) -> list[str]:
+def read_subject(look: Look) -> list[str]:
+    """Return HEAD and the subject of its commit, "" without one."""
     head = look.repository.head()
     return [head, look.repository.commit(head).subject if head else ""]
 
 
-def subject_judged(look: Look, was: Any) -> Finding:
-    now = subject_seen(look)
+def judge_subject(look: Look, was: Any) -> Finding:
+    """Judge `subject`."""
+    now = read_subject(look)
     matcher = look.params["subject"]
     value = now[1] if now[0] else ABSENT
     before = None if was is ABSENT else ((was[1] if was[0] else ABSENT),)
@@ -134,13 +140,15 @@ def subject_judged(look: Look, was: Any) -> Finding:
     return Finding(matches(matcher, value, look.world, before=before), found, compare_effect(was, now))
 
 
-def lines_seen(look: Look) -> dict[str, Any]:
+def read_lines(look: Look) -> dict[str, Any]:
+    """Return HEAD and the counts of its commit, 0 without one."""
     head = look.repository.head()
     return {"head": head, **(look.repository.lines() if head else dict.fromkeys(COUNTS, 0))}
 
 
-def lines_judged(look: Look, was: Any) -> Finding:
-    now = lines_seen(look)
+def judge_lines(look: Look, was: Any) -> Finding:
+    """Judge `lines_changed`. Raises Unverified for an unknown count."""
+    now = read_lines(look)
     for name, matcher in look.params["lines_changed"].items():
         if name not in COUNTS:
             raise Unverified(f"lines_changed has no {name}; it has {', '.join(COUNTS)}", "contract")
@@ -153,7 +161,7 @@ def lines_judged(look: Look, was: Any) -> Finding:
 # -- what holds what -------------------------------------------------------------------------------------------
 
 
-def pairs(params: dict[str, Any], name: str) -> list[list[str]]:
+def list_pairs(params: dict[str, Any], name: str) -> list[list[str]]:
     """Return (older, newer) revisions."""
     if name == "contains":
         return [[each, "HEAD"] for each in params["contains"]]
@@ -162,10 +170,10 @@ def pairs(params: dict[str, Any], name: str) -> list[list[str]]:
     return [params["ancestor"]]
 
 
-def held(look: Look, name: str) -> list[list[Any]]:
+def read_ancestry(look: Look, name: str) -> list[list[Any]]:
     """Return [older, newer, whether it is an ancestor] of every pair."""
     found = []
-    for older, newer in pairs(look.params, name):
+    for older, newer in list_pairs(look.params, name):
         ids = [look.repository.resolve(each + "^{commit}") for each in (older, newer)]
         for revision, commit in zip((older, newer), ids, strict=True):
             if not commit:
@@ -174,18 +182,19 @@ def held(look: Look, name: str) -> list[list[Any]]:
     return found
 
 
-def history(name: str) -> Part:
+def make_ancestry_part(name: str) -> Part:
+    """Return the Part of `contains` or `ancestor`."""
     def words(params: dict[str, Any]) -> str:
-        return " and ".join(f"{older} in the history of {newer}" for older, newer in pairs(params, name))
+        return " and ".join(f"{older} in the history of {newer}" for older, newer in list_pairs(params, name))
 
     def judged(look: Look, was: Any) -> Finding:
-        now = held(look, name)
-        for (older, newer), (one, other, inside) in zip(pairs(look.params, name), now, strict=True):
+        now = read_ancestry(look, name)
+        for (older, newer), (one, other, inside) in zip(list_pairs(look.params, name), now, strict=True):
             if not inside:
                 return Finding(False, f"{older} ({shorten(one)}) is not in the history of {newer} ({shorten(other)})")
         return Finding(True, words(look.params), compare_effect(was, now))
 
-    return Part(words, lambda look: held(look, name), judged)
+    return Part(words, lambda look: read_ancestry(look, name), judged)
 
 
 def needs_snapshot(params: dict[str, Any]) -> bool:
@@ -195,14 +204,14 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
 
 
 PARTS = {
-    "commit": Part(commit_words, commit_seen, commit_judged),
-    "head": Part(head_words, head_seen, head_judged),
+    "commit": Part(describe_commit, read_commit, judge_commit),
+    "head": Part(describe_head, read_head, judge_head),
     "subject": Part(lambda params: f"a last commit whose subject {describe(params['subject'])}",
-                    subject_seen, subject_judged),
+                    read_subject, judge_subject),
     "lines_changed": Part(
         lambda params: "a last commit with " + " and ".join(
             f"{name} that {describe(matcher)}" for name, matcher in params["lines_changed"].items()
-        ), lines_seen, lines_judged),
-    "contains": history("contains"),
-    "ancestor": history("ancestor"),
+        ), read_lines, judge_lines),
+    "contains": make_ancestry_part("contains"),
+    "ancestor": make_ancestry_part("ancestor"),
 }  # fmt: skip

@@ -7,7 +7,7 @@ from truecall_py.checks.support.git_common import Finding, Look, Part, list_line
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import ABSENT, NEW, OLD
-from truecall_py.world.git_remote import addresses, asked
+from truecall_py.world.git_remote import addresses, fetch_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ class Aim:
 # -- where a push goes -----------------------------------------------------------------------------------------
 
 
-def aim(look: Look) -> Aim:
+def find_aim(look: Look) -> Aim:
     """Return the aim of a push, as git decides it. Raises Unverified if that is unknown."""
     repository = look.repository
     branch = repository.branch()
-    remote = look.params.get("remote") or default_remote(repository, branch)
+    remote = look.params.get("remote") or find_default_remote(repository, branch)
     given = look.params.get("refspec") or ""
     exact = given.startswith("+")
     given = given.lstrip("+")
@@ -50,27 +50,28 @@ def aim(look: Look) -> Aim:
         if not source and target:
             return Aim(remote, "", [target] if target.startswith("refs/") else [BRANCH + target, TAG + target])
         full = full_name(repository, source, branch)
-        loose = not known(target)
-        return Aim(remote, object_id(repository, full or source), targets(target, full), loose, exact=exact)
+        loose = not is_kept(target)
+        return Aim(remote, resolve_id(repository, full or source), list_targets(target, full), loose, exact=exact)
     if given in ("HEAD", "@") and branch:
-        return Aim(remote, object_id(repository, BRANCH + branch), [BRANCH + branch], exact=exact)
+        return Aim(remote, resolve_id(repository, BRANCH + branch), [BRANCH + branch], exact=exact)
     if repository.setting(f"remote.{remote}.push"):
         raise Unverified(f"the configuration maps what is pushed to {remote}, {UNSURE}", "probe")
     if given:
         full = full_name(repository, given, branch)
         if not full:
             raise Unverified(f"{given} is no branch or tag here, {UNSURE}", "probe")
-        return Aim(remote, object_id(repository, full), [mapped(repository, full)], exact=exact)
+        return Aim(remote, resolve_id(repository, full), [map_name(repository, full)], exact=exact)
     if not branch:
         raise Unverified(f"no branch is checked out, {UNSURE}", "probe")
     default = repository.setting("push.default")
     if default == "nothing":
         raise Unverified(f"push.default is nothing, {UNSURE}", "probe")
-    name = mapped(repository, BRANCH + branch)
-    return Aim(remote, object_id(repository, BRANCH + branch), [name], matching=default == "matching", exact=exact)
+    name = map_name(repository, BRANCH + branch)
+    return Aim(remote, resolve_id(repository, BRANCH + branch), [name], matching=default == "matching", exact=exact)
 
 
-def default_remote(repository: Repository, branch: str) -> str:
+def find_default_remote(repository: Repository, branch: str) -> str:
+    """Return the remote to which git pushes a branch if the command names none."""
     for key in (f"branch.{branch}.pushRemote", "remote.pushDefault", f"branch.{branch}.remote"):
         value = repository.setting(key)
         if value:
@@ -89,25 +90,27 @@ def full_name(repository: Repository, name: str, branch: str) -> str:
     return ""
 
 
-def mapped(repository: Repository, full: str) -> str:
+def map_name(repository: Repository, full: str) -> str:
     """Return the name of a ref at the remote if the refspec gives none."""
     if full.startswith(BRANCH) and repository.setting("push.default") in ("upstream", "tracking"):
         return repository.setting(f"branch.{full.removeprefix(BRANCH)}.merge") or full
     return full
 
 
-def targets(target: str, full: str) -> list[str]:
+def list_targets(target: str, full: str) -> list[str]:
+    """Return the full names that a target may have at the remote."""
     if target.startswith("refs/"):
         return [target]
     return [TAG + target] if full.startswith(TAG) else [BRANCH + target] if full else [BRANCH + target, TAG + target]
 
 
-def known(target: str) -> bool:
+def is_kept(target: str) -> bool:
     """Whether a pushed name stays at the remote. A review server accepts refs/for/… but keeps no such ref."""
     return not target.startswith("refs/") or target.startswith((BRANCH, TAG))
 
 
-def object_id(repository: Repository, name: str) -> str:
+def resolve_id(repository: Repository, name: str) -> str:
+    """Return the id of a name. Raises Unverified if it does not exist."""
     found = repository.resolve(name)
     if not found:
         raise Unverified(f"{name} is not here, {UNSURE}", "probe")
@@ -117,40 +120,40 @@ def object_id(repository: Repository, name: str) -> str:
 # -- before ----------------------------------------------------------------------------------------------------
 
 
-def pushed_seen(look: Look) -> dict[str, Any]:
+def read_pushed(look: Look) -> dict[str, Any]:
     """Return the tracking refs and what would be pushed now. For a branch without a tracking ref, and for a deletion
     without one, ask the remote."""
     seen: dict[str, Any] = {"tracking": look.repository.refs("refs/remotes/"), "source": "", "remote": {}}
     try:
-        plan = aim(look)
+        plan = find_aim(look)
         seen["source"] = plan.source
-        follows = [tracking(plan, name) for name in plan.names]
+        follows = [find_tracking(plan, name) for name in plan.names]
         if not any(follows if plan.source else map(seen["tracking"].get, follows)):
             for url in addresses(look.repository, plan.remote):
-                seen["remote"][url] = asked(look.repository, url, plan.names, BEFORE)
+                seen["remote"][url] = fetch_refs(look.repository, url, plan.names, BEFORE)
     except Unverified:
         pass  # the call itself may create the branch or the remote
     return seen
 
 
-def tracking(plan: Aim, name: str) -> str:
+def find_tracking(plan: Aim, name: str) -> str:
     """Return the ref that tracks a branch of a configured remote, "" without one."""
     named = not any(character in plan.remote for character in ":/\\") and plan.remote not in (".", "..")
     return f"refs/remotes/{plan.remote}/{name.removeprefix(BRANCH)}" if named and name.startswith(BRANCH) else ""
 
 
-def had(look: Look, plan: Aim, url: str, name: str, was: Any) -> bool | None:
+def had_commit(look: Look, plan: Aim, url: str, name: str, was: Any) -> bool | None:
     """Whether the remote had the commit before the call; None if unknown."""
     if was is ABSENT:
         return None
-    follows = tracking(plan, name)
+    follows = find_tracking(plan, name)
     if follows:
-        return held(look, plan, name, was["tracking"].get(follows, ""))
+        return has_commit(look, plan, name, was["tracking"].get(follows, ""))
     there = was["remote"].get(url)
-    return None if there is None else held(look, plan, name, there.get(name, ""))
+    return None if there is None else has_commit(look, plan, name, there.get(name, ""))
 
 
-def held(look: Look, plan: Aim, name: str, there: str) -> bool:
+def has_commit(look: Look, plan: Aim, name: str, there: str) -> bool:
     """Whether a name of the remote is at the pushed commit, or has it in its history. A tag must be at it."""
     if there == plan.source:
         return True
@@ -164,44 +167,49 @@ def held(look: Look, plan: Aim, name: str, there: str) -> bool:
 # -- after -----------------------------------------------------------------------------------------------------
 
 
-def pushed_words(params: dict[str, Any]) -> str:
+def describe_pushed(params: dict[str, Any]) -> str:
+    """Return the expectation of `pushed` as a phrase."""
     remote, given = params.get("remote") or "the remote", params.get("refspec")
     if given and given.startswith(":"):
         return f"no {given[1:]} at {remote} itself"
     return f"{given or 'the current branch'} at {remote} itself, with the commit that is here"
 
 
-def pushed_judged(look: Look, was: Any) -> Finding:
+def judge_pushed(look: Look, was: Any) -> Finding:
+    """Judge `pushed` at every URL of the remote; a refuted one decides. Raises Unverified."""
     if look.params["pushed"] is not True:
         raise Unverified("pushed: false asserts nothing", "contract")
-    plan = aim(look)
-    findings = [at(look, plan, url, was) for url in addresses(look.repository, plan.remote)]
+    plan = find_aim(look)
+    findings = [judge_url(look, plan, url, was) for url in addresses(look.repository, plan.remote)]
     failed = [finding for finding in findings if not finding.holds]
     chosen = (failed or findings)[0]
     if chosen.effect == OLD and plan.source and plan.source == look.repository.head():
         staged = look.repository.staged()
         if staged:
-            why = f"{label(plan)} had that commit before the call, and these changes are staged and not committed"
-            raise Unverified(f"{why}: {list_lines(staged)}", "vacuous")
+            had = f"{name_remote(plan)} had that commit before the call"
+            why = f"{had}, and these changes are staged and not committed: {list_lines(staged)}"
+            raise Unverified(why, "vacuous")
     return chosen
 
 
-def at(look: Look, plan: Aim, url: str, was: Any) -> Finding:
+def judge_url(look: Look, plan: Aim, url: str, was: Any) -> Finding:
     """Return the id of a name at one URL of the remote."""
-    there = asked(look.repository, url, plan.names)
+    there = fetch_refs(look.repository, url, plan.names)
     name = next((each for each in plan.names if each in there), plan.names[0])
     now = there.get(name, "")
-    where = f"{name.removeprefix(BRANCH)} at {label(plan)}"
+    where = f"{name.removeprefix(BRANCH)} at {name_remote(plan)}"
     if not plan.source:
-        return Finding(False, f"{where} is still at {shorten(now)}") if now else gone(look, plan, url, where, was)
-    if now and held(look, plan, name, now):
-        before = had(look, plan, url, name, was)
+        if now:
+            return Finding(False, f"{where} is still at {shorten(now)}")
+        return judge_deletion(look, plan, url, where, was)
+    if now and has_commit(look, plan, name, now):
+        before = had_commit(look, plan, url, name, was)
         return Finding(True, f"{where} is at {shorten(now)}", "" if before is None else OLD if before else NEW)
     if not now and plan.matching:
         return Finding(True, f"there is no {where}, and push.default=matching leaves it out", OLD)
     if not now and plan.loose:
         raise Unverified(f"there is no {where}, and it may not be kept under that name", "probe")
-    follows = tracking(plan, name)
+    follows = find_tracking(plan, name)
     followed = look.repository.ref(follows) if follows else ""
     if now and was is not ABSENT and now == was["source"] == followed != was["tracking"].get(follows, ""):
         return Finding(True, f"{where} is at {shorten(now)}, which was here when the call began", NEW)
@@ -213,10 +221,10 @@ def at(look: Look, plan: Aim, url: str, was: Any) -> Finding:
     return Finding(False, f"{where} is at {shorten(now)}, and {shorten(plan.source)} is here")
 
 
-def gone(look: Look, plan: Aim, url: str, where: str, was: Any) -> Finding:
+def judge_deletion(look: Look, plan: Aim, url: str, where: str, was: Any) -> Finding:
     """Return the Finding for a deletion. Raises Unverified if it is unknown whether the name ever existed."""
     found = f"there is no {where}"
-    if was is not ABSENT and any(was["tracking"].get(tracking(plan, name)) for name in plan.names):
+    if was is not ABSENT and any(was["tracking"].get(find_tracking(plan, name)) for name in plan.names):
         return Finding(True, found, NEW)
     there = None if was is ABSENT else was["remote"].get(url)
     if there is None:
@@ -225,11 +233,11 @@ def gone(look: Look, plan: Aim, url: str, where: str, was: Any) -> Finding:
     return Finding(True, found, NEW if there else OLD)
 
 
-def label(plan: Aim) -> str:
+def name_remote(plan: Aim) -> str:
     """Return the name of the remote without secrets of its URL."""
     from truecall_py.core.redaction import mask_secrets
 
     return mask_secrets(plan.remote.rpartition("@")[2] if "://" in plan.remote else plan.remote)
 
 
-PARTS = {"pushed": Part(pushed_words, pushed_seen, pushed_judged)}
+PARTS = {"pushed": Part(describe_pushed, read_pushed, judge_pushed)}

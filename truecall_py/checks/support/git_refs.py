@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 # -- the current branch ----------------------------------------------------------------------------------------
 
 
-def place_of(look: Look) -> str:
+def locate_worktree(look: Look) -> str:
     """Return the work tree that the contract names, as git lists it."""
     return os.path.realpath(look.world.resolve(look.params["worktree"]))
 
 
-def branch_seen(look: Look) -> str:
+def read_branch(look: Look) -> str:
+    """Return the branch checked out in the work tree, "" without one."""
     if look.params.get("worktree"):
-        return look.repository.worktrees().get(place_of(look), "")
+        return look.repository.worktrees().get(locate_worktree(look), "")
     return look.repository.branch()
 
 
-def branch_judged(look: Look, was: Any) -> Finding:
-    now = branch_seen(look)
+def judge_branch(look: Look, was: Any) -> Finding:
+    """Judge `branch`."""
+    now = read_branch(look)
     if now:
         found = f"the current branch is {now}"
     else:
@@ -37,15 +39,17 @@ def branch_judged(look: Look, was: Any) -> Finding:
     return Finding(now == look.params["branch"], found, compare_effect(was, now))
 
 
-def upstream_seen(look: Look) -> str:
+def read_upstream(look: Look) -> str:
+    """Return the upstream of a branch, "" without one."""
     name = look.params.get("branch") or look.repository.branch()
     if not name:
         return ""
     return look.repository.told("for-each-ref", "--format=%(upstream:short)", f"refs/heads/{name}").strip()
 
 
-def upstream_judged(look: Look, was: Any) -> Finding:
-    now = upstream_seen(look)
+def judge_upstream(look: Look, was: Any) -> Finding:
+    """Judge `upstream`."""
+    now = read_upstream(look)
     found = f"the branch follows {now}" if now else "the branch follows none"
     return Finding(now == look.params["upstream"], found, compare_effect(was, now))
 
@@ -53,18 +57,19 @@ def upstream_judged(look: Look, was: Any) -> Finding:
 # -- refs ------------------------------------------------------------------------------------------------------
 
 
-def named(field: str, look: Look) -> dict[str, str]:
+def read_refs(field: str, look: Look) -> dict[str, str]:
     """Return the names of a field with their ids ("" without one)."""
     return {name: look.repository.ref(name) for name in look.params[field]}
 
 
-def ref_words(params: dict[str, Any]) -> str:
+def describe_ref(params: dict[str, Any]) -> str:
     where = f" at {params['at']}" if params.get("at") else ""
     return f"the ref {list_lines(params['ref'])}{where}"
 
 
-def ref_judged(look: Look, was: Any) -> Finding:
-    now = named("ref", look)
+def judge_ref(look: Look, was: Any) -> Finding:
+    """Judge `ref` and `at`. Raises Unverified if `at` names nothing."""
+    now = read_refs("ref", look)
     missing = [name for name, at in now.items() if not at]
     if missing:
         return Finding(False, f"there is no {list_lines(missing)}", blank=True)
@@ -81,8 +86,9 @@ def ref_judged(look: Look, was: Any) -> Finding:
                    compare_effect(was, now))
 
 
-def no_ref_judged(look: Look, was: Any) -> Finding:
-    now = named("no_ref", look)
+def judge_no_ref(look: Look, was: Any) -> Finding:
+    """Judge `no_ref`. Raises Unverified for a short name that may mean a remote branch."""
+    now = read_refs("no_ref", look)
     there = [f"{name} is at {shorten(at)}" for name, at in now.items() if at]
     if there:
         return Finding(False, list_lines(there))
@@ -96,10 +102,11 @@ def no_ref_judged(look: Look, was: Any) -> Finding:
     return Finding(True, found, compare_effect(was, now))
 
 
-def unmoved_judged(look: Look, was: Any) -> Finding:
+def judge_unmoved(look: Look, was: Any) -> Finding:
+    """Judge `unmoved`. Raises Unverified without a snapshot."""
     if was is ABSENT:
         raise Unverified("nobody saw these refs before the call", "harness")
-    now = named("unmoved", look)
+    now = read_refs("unmoved", look)
     others = [name for name in now if now[name] != was[name]]
     moved = [f"{name} moved from {shorten(was[name])} to {shorten(now[name])}" for name in others]
     return Finding(not moved, list_lines(moved) or f"{list_lines(list(now))} as before")
@@ -108,15 +115,16 @@ def unmoved_judged(look: Look, was: Any) -> Finding:
 # -- work trees ------------------------------------------------------------------------------------------------
 
 
-def worktree_seen(look: Look) -> list[Any]:
+def read_worktree(look: Look) -> list[Any]:
     """Return [whether it is registered, whether the folder exists]."""
-    place = place_of(look)
+    place = locate_worktree(look)
     return [place in look.repository.worktrees(), look.world.stat(place) is not None]
 
 
-def worktree_judged(look: Look, was: Any) -> Finding:
-    now = worktree_seen(look)
-    place = place_of(look)
+def judge_worktree(look: Look, was: Any) -> Finding:
+    """Judge `worktree`."""
+    now = read_worktree(look)
+    place = locate_worktree(look)
     if not now[0]:
         return Finding(False, f"{place} is no work tree of the repository", blank=True)
     if not now[1]:
@@ -124,17 +132,18 @@ def worktree_judged(look: Look, was: Any) -> Finding:
     return Finding(True, f"{place} is a work tree", compare_effect(was, now))
 
 
-def no_worktree_place(look: Look) -> str:
+def locate_no_worktree(look: Look) -> str:
     return os.path.realpath(look.world.resolve(look.params["no_worktree"]))
 
 
-def no_worktree_seen(look: Look) -> bool:
-    return no_worktree_place(look) in look.repository.worktrees()
+def read_no_worktree(look: Look) -> bool:
+    return locate_no_worktree(look) in look.repository.worktrees()
 
 
-def no_worktree_judged(look: Look, was: Any) -> Finding:
-    place = no_worktree_place(look)
-    if no_worktree_seen(look):
+def judge_no_worktree(look: Look, was: Any) -> Finding:
+    """Judge `no_worktree`."""
+    place = locate_no_worktree(look)
+    if read_no_worktree(look):
         return Finding(False, f"{place} is still a work tree of the repository")
     found = f"{place} is no work tree of the repository"
     raise_unproven(look, was, found)
@@ -142,14 +151,14 @@ def no_worktree_judged(look: Look, was: Any) -> Finding:
 
 
 PARTS = {
-    "branch": Part(lambda params: f"the branch {params['branch']} checked out", branch_seen, branch_judged),
-    "upstream": Part(lambda params: f"the upstream {params['upstream']}", upstream_seen, upstream_judged),
-    "ref": Part(ref_words, lambda look: named("ref", look), ref_judged),
+    "branch": Part(lambda params: f"the branch {params['branch']} checked out", read_branch, judge_branch),
+    "upstream": Part(lambda params: f"the upstream {params['upstream']}", read_upstream, judge_upstream),
+    "ref": Part(describe_ref, lambda look: read_refs("ref", look), judge_ref),
     "no_ref": Part(lambda params: f"no ref {list_lines(params['no_ref'])}",
-                   lambda look: named("no_ref", look), no_ref_judged),
+                   lambda look: read_refs("no_ref", look), judge_no_ref),
     "unmoved": Part(lambda params: f"{list_lines(params['unmoved'])} where it was before the call",
-                    lambda look: named("unmoved", look), unmoved_judged),
-    "worktree": Part(lambda params: f"a work tree at {params['worktree']}", worktree_seen, worktree_judged),
+                    lambda look: read_refs("unmoved", look), judge_unmoved),
+    "worktree": Part(lambda params: f"a work tree at {params['worktree']}", read_worktree, judge_worktree),
     "no_worktree": Part(lambda params: f"no work tree at {params['no_worktree']}",
-                        no_worktree_seen, no_worktree_judged),
+                        read_no_worktree, judge_no_worktree),
 }  # fmt: skip
