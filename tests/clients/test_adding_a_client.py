@@ -72,20 +72,10 @@ REGISTRATION = Registration(
     user="settings.json",
     project=".toy/settings.json",
     example="install/toy.json",
-    off=(("toyHooksOff", True),),
-)
-''',
-    "program.py": '''\
-"""Toy as a program."""
-
-from __future__ import annotations
-
-from truecall_py.clients.program import Program
-
-PROGRAM = Program(
     executable="toy-client",
     marks=(".toy", "TOY.md"),
     agent_variables=("TOY_AGENT",),
+    off=(("toyHooksOff", True),),
 )
 ''',
     "samples.py": '''\
@@ -282,7 +272,7 @@ def test_a_module_that_is_left_out_is_named(toy: Copy, module: str) -> None:
 
 @pytest.mark.parametrize("module, field", [
     *[("registration", field) for field in ("name", "client", "events", "home", "user", "project", "example")],
-    *[("program", field) for field in ("executable", "marks", "agent_variables")],
+    *[("registration", field) for field in ("executable", "marks", "agent_variables")],
 ])  # fmt: skip
 def test_a_field_that_is_left_out_is_named(toy: Copy, module: str, field: str) -> None:
     """A record without one of its fields is no record: the field and the file are named."""
@@ -307,7 +297,12 @@ def test_parts_that_do_not_fit_together_are_named(toy: Copy, old: str, new: str,
     assert any(words in fault for fault in toy.faults()), toy.faults()
 
 
-def test_an_optional_module_holds_all_of_its_parts(toy: Copy) -> None:
+@pytest.mark.parametrize("module, text, missing", [
+    ("doctor", "def read_environment(project, given):\n    return {}, ()\n", "wrap_command is missing"),
+    ("doctor", "find_switches = ()\n", "find_switches is no function"),
+    ("call_outcomes", "SUCCESS_IS_END = True\n", "read_record is missing"),
+])  # fmt: skip
+def test_an_optional_module_holds_all_of_its_parts(toy: Copy, module: str, text: str, missing: str) -> None:
     """One that is there and lacks a part is no module that may be missing."""
-    toy.write(os.path.join(toy.folder, "environment.py"), '"""The toy\'s environment."""\n')
-    assert [each for each in toy.faults() if "environment.py: wrap_command is missing" in each]
+    toy.write(os.path.join(toy.folder, f"{module}.py"), f'"""A part of the toy."""\n{text}')
+    assert [each for each in toy.faults() if f"{module}.py: {missing}" in each]

@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from truecall_py.clients import NAMES, load_part
+from truecall_py.clients import NAMES, load_registration
 from truecall_py.core.errors import UsageError
 from truecall_py.core.record import record
 from truecall_py.core.types import ToolCall
 
 SKIPPED = (".git", ".hg", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".pytest_cache",
-           *(folder for name in NAMES for folder in load_part(name, "program").PROGRAM.scratch))  # fmt: skip
+           *(folder for name in NAMES for folder in load_registration(name).scratch))  # fmt: skip
 MAX_FILES, MAX_DEPTH, TIME_LIMIT = 20_000, 12, 3.0  # files, levels and seconds of one look around
 MAX_BYTES = 4 << 20  # bytes of a file that is searched or compared
 SLACK = 2.0  # seconds: clocks of file systems, and a hook that starts a little later

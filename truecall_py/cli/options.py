@@ -8,14 +8,14 @@ import time
 
 import click
 
-from truecall_py.clients import NAMES, load_part, unsupported
+from truecall_py.clients import NAMES, load_registration, unsupported
 from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import parse_time
 
 # Variables that clients set for the commands of their agents.
 AGENT_MARKS = (
-    *(name for client in NAMES for name in load_part(client, "program").PROGRAM.agent_variables),
+    *(name for client in NAMES for name in load_registration(client).agent_variables),
     *unsupported.AGENT_VARIABLES,
 )
 

@@ -1,7 +1,7 @@
 """What the folder of a client must hold, declared once, and what one still lacks.
 
-REQUIRED are the parts that every client has. OPTIONAL are modules that a client has where there is something to tell:
-one that is there holds all of its parts, but for `doctor`, whose functions are each left out where they do not apply.
+REQUIRED are the parts that every client has. A client has an OPTIONAL module where it applies, and then all parts of
+that module. It may leave out each of the SINGLE parts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from truecall_py.clients import find_part
-from truecall_py.clients.program import Program
 from truecall_py.clients.registration import Registration
 from truecall_py.core.record import record
 
@@ -35,14 +34,10 @@ REQUIRED = (
     Part("hook", "sent", FunctionType, "whether a payload is this client's, and nobody else's"),
     Part("hook", "parse", FunctionType, "the call that a payload tells of"),
     Part("hook", "render", FunctionType, "the answer in the client's own dialect"),
-    Part("registration", "REGISTRATION", Registration, "where and how the client is told of a hook"),
-    Part("program", "PROGRAM", Program, "how the client is found on a machine and in a project"),
+    Part("registration", "REGISTRATION", Registration, "how the client is found, and how a hook is registered"),
     Part("samples", "build_self_test", FunctionType, "the payload with which `doctor` tests a hook"),
 )
 OPTIONAL = (
-    Part("switches", "find_switches", FunctionType, "what switches its hooks off, where REGISTRATION.off is not all"),
-    Part("environment", "read_environment", FunctionType, "what it adds to the environment of a hook"),
-    Part("environment", "wrap_command", FunctionType, "the line that it gives to the shell for a command"),
     Part("trust", "FILE", str, "the file, beside the person's registration, in which it keeps that it trusts a hook"),
     Part("trust", "name_hooks_file", FunctionType, "how that file names a file of hooks"),
     Part("trust", "refuse_second", FunctionType, "raises where that file registers hooks itself"),
@@ -57,11 +52,23 @@ OPTIONAL = (
     Part("call_outcomes", "SUCCESS_IS_END", bool, "whether nothing of a call goes on once its success is recorded"),
     Part("exit_codes", "read_outcome", FunctionType, "the exit code of a call that its payload does not hold"),
 )
-# A name in `hook` that a client may leave out -> the names that it must then have beside it.
+SINGLE = (
+    Part("doctor", "list_folders_above", FunctionType, "the folders above a project whose registrations count in it"),
+    Part("doctor", "list_further_files", FunctionType, "the other files with hooks beside that of a registration"),
+    Part("doctor", "list_plugin_hooks", FunctionType, "the files with hooks of installed plugins"),
+    Part("doctor", "read_handlers", FunctionType, "our commands in a file that is not its usual one"),
+    Part("doctor", "find_faults", FunctionType, "what keeps it from running a hook, beyond what all clients share"),
+    Part("doctor", "trusts_folder", FunctionType, "whether it runs a project's hooks, and the file that says so"),
+    Part("doctor", "find_switches", FunctionType, "what switches its hooks off, where REGISTRATION.off is not all"),
+    Part("doctor", "read_environment", FunctionType, "what it adds to the environment of a hook"),
+    Part("doctor", "wrap_command", FunctionType, "the line that it gives to the shell for a command"),
+)
+# (module, a name in it that a client may leave out) -> the names that it must then have beside it.
 TOGETHER = {
-    "BEFORE": ("announced", "refuse"),  # the event before a call
-    "stopping": ("hold",),  # the stop that a payload tells of
-    "ONLY": ("refused",),  # events that the launcher reads first, and the calls in them
+    ("hook", "BEFORE"): ("announced", "refuse"),  # the event before a call
+    ("hook", "stopping"): ("hold",),  # the stop that a payload tells of
+    ("hook", "ONLY"): ("refused",),  # events that the launcher reads first, and the calls in them
+    ("doctor", "read_environment"): ("wrap_command",),
 }
 
 
@@ -69,8 +76,8 @@ def find_faults(name: str) -> Iterator[str]:
     """What keeps a client's folder from being whole, each with the file that it is about."""
     folder = f"truecall_py/clients/{name.replace('-', '_')}"
     modules: dict[str, ModuleType | None] = {}
-    for part in (*REQUIRED, *OPTIONAL):
-        file, needed = f"{folder}/{part.module}.py", part in REQUIRED
+    for part in (*REQUIRED, *OPTIONAL, *SINGLE):
+        file = f"{folder}/{part.module}.py"
         try:
             if part.module not in modules:
                 modules[part.module] = find_part(name, part.module)
@@ -80,9 +87,14 @@ def find_faults(name: str) -> Iterator[str]:
             continue
         module = modules[part.module]
         value = getattr(module, part.name, None)
-        if not isinstance(value, part.kind) and (needed or module is not None):
+        needed = part in REQUIRED or (module is not None and part in OPTIONAL) or value is not None
+        if needed and not isinstance(value, part.kind):
             fault = "is missing" if value is None else f"is no {part.kind.__name__}"
             yield f"{file}: {part.name} {fault} ({part.what})"
+    for (module_name, given), beside in TOGETHER.items():
+        for other in beside if hasattr(modules[module_name], given) else ():
+            if not hasattr(modules[module_name], other):
+                yield f"{folder}/{module_name}.py: {other} is missing, which {given} needs beside it"
     hook, registration = modules["hook"], getattr(modules["registration"], "REGISTRATION", None)
     if hook is not None:
         yield from find_hook_faults(f"{folder}/hook.py", name, hook)
@@ -103,7 +115,3 @@ def find_hook_faults(file: str, name: str, hook: Any) -> Iterator[str]:
             yield f"{file}: {event} is in HANDLED and in KNOWN"
         if event not in getattr(hook, "STATIC", {event: ""}):
             yield f"{file}: STATIC has no {event}, which is in HANDLED"
-    for given, needed in TOGETHER.items():
-        for other in needed if hasattr(hook, given) else ():
-            if not hasattr(hook, other):
-                yield f"{file}: {other} is missing, which {given} needs beside it"

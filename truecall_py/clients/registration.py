@@ -53,6 +53,14 @@ class Registration:
     user: str
     project: str
     example: str  # the file in install/ that a person pastes from
+    executable: str  # its name on the PATH
+    marks: tuple[str, ...]  # files and folders of a project that show that somebody uses the client there
+    agent_variables: tuple[str, ...]  # what it sets for the commands that an agent runs; a person's shell has none
+    scratch: tuple[str, ...] = ()  # folders of a project into which it writes itself
+    home_servers: tuple[str, ...] = ()  # files below the home folder that name MCP servers
+    project_servers: tuple[str, ...] = ()  # the same below a project, or a folder above it
+    beside_servers: tuple[str, ...] = ()  # the same beside the file of the registration
+    own_servers: tuple[str, ...] = ()  # prefixes of the servers that the client brings along, which no file names
     form: str = GROUPS
     command: str = "command"
     timeout: tuple[str, int] = ("timeout", 30)  # the client's own name and unit; the hook's deadline is 20 s
@@ -81,24 +89,28 @@ def build_line(harness: str, event: str, python: str, launcher: str, state: str)
     return f"{VARIABLE}{quote_word(python)} {quote_word(launcher)} {harness} {event} --state {quote_word(state)}"
 
 
-def split_words(command: object) -> list[str]:
-    """The words of a command line of ours, after the interpreter: [launcher, harness, event, ...]; empty for
-    anybody else's. Ours is told by what no upgrade and no move changes."""
-    if not isinstance(command, str) or not command.lstrip().startswith(VARIABLE) or "run.sh" not in command:
-        return []
+def lex_command(command: str) -> list[str]:
+    """The words of a command line as a shell reads them; none of a line that holds more than one plain command."""
     import shlex
 
     try:
         lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         lexer.commenters = ""
-        found = list(lexer)[1:]
+        words = list(lexer)
     except ValueError:
         return []
-    # Where a person joined a command of their own to ours, the line is theirs and is left to them.
-    if any(word and not word.strip("();<>|&") for word in found):
+    return [] if any(word and not word.strip("();<>|&") for word in words) else words
+
+
+def split_words(command: object) -> list[str]:
+    """The words of a command line of ours, after the interpreter: [launcher, harness, event, ...]; empty for
+    anybody else's. Ours is told by what no upgrade and no move changes. Where a person joined a command of their own
+    to ours, the line is theirs and is left to them."""
+    if not isinstance(command, str) or not command.lstrip().startswith(VARIABLE) or "run.sh" not in command:
         return []
-    return found if found and found[0].rpartition("/")[2] == "run.sh" else []
+    words = lex_command(command)[1:]
+    return words if words and words[0].rpartition("/")[2] == "run.sh" else []
 
 
 def is_by_hand(command: object, harness: str) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from truecall_py.clients import NAMES, load_hook, load_part, load_registration
+from truecall_py.clients import NAMES, load_hook, load_registration
 from truecall_py.clients.handlers import ERROR, OK, WARNING, Finding
 from truecall_py.clients.settings_files import PROJECT, USER, place, read_plain
 from truecall_py.contract_files import loader
@@ -129,7 +129,7 @@ def find_misnamed(folder: str, nearly: tuple[str, ...]) -> Iterator[Finding]:
 def find_missing_server(tool: str, known: set[str]) -> str:
     """The server in a tool's name that nobody knows, or ""."""
     parts = tool.split("__")
-    own = tuple(start for name in NAMES for start in load_part(name, "program").PROGRAM.own_servers)
+    own = tuple(start for name in NAMES for start in load_registration(name).own_servers)
     if len(parts) < 3 or parts[0] != "mcp" or "*" in parts[1] or "?" in parts[1] or parts[1].startswith(own):
         return ""
     return "" if any(tool.startswith(f"mcp__{name}__") for name in known) else parts[1]
@@ -142,11 +142,11 @@ def list_servers(folder: str) -> set[str]:
         folders.append(os.path.dirname(folders[-1]))
     paths = []
     for client in NAMES:
-        about, program = load_registration(client), load_part(client, "program").PROGRAM
+        about = load_registration(client)
         beside = [os.path.dirname(place(about, scope, folder)) for scope in (USER, PROJECT)]
-        paths += [os.path.join(home, name) for name in program.home_servers]
-        paths += [os.path.join(here, name) for here in folders for name in program.project_servers]
-        paths += [os.path.join(here, name) for here in beside for name in program.beside_servers]
+        paths += [os.path.join(home, name) for name in about.home_servers]
+        paths += [os.path.join(here, name) for here in folders for name in about.project_servers]
+        paths += [os.path.join(here, name) for here in beside for name in about.beside_servers]
     names: set[str] = set()
     for path in dict.fromkeys(map(os.path.normpath, paths)):
         names |= list_named_servers(read_plain(path), folder) if os.path.lexists(path) else set()

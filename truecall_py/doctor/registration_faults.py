@@ -28,7 +28,7 @@ from truecall_py.clients.settings_files import place as place_of
 from truecall_py.core import atomic_write
 from truecall_py.core.types import DEADLINE, STOP_DEADLINE, STOP_EVENTS
 from truecall_py.doctor import registrations
-from truecall_py.doctor.registrations import ask_client
+from truecall_py.doctor.registrations import ask_client, find_function
 from truecall_py.setup import plan
 
 MARGIN = 2.0  # seconds that a client must wait longer than the hook works
@@ -64,9 +64,8 @@ def find_client_faults(name: str, found: Inventory, project: str, given: Mapping
 
 def find_switches(about: Registration, mine: list[Handler], project: str) -> Iterator[Finding]:
     """Everything with which a client runs no hook of ours in a session in `project`."""
-    own = clients.find_part(about.name, "switches")
-    if own is not None:
-        yield from own.find_switches(mine, project, os.environ)
+    if find_switches_of_client := find_function(about.name, "find_switches"):
+        yield from find_switches_of_client(mine, project, os.environ)
     else:
         files = [place_of(about, USER, project), place_of(about, PROJECT, project)]
         yield from switches.find_switched_off(about, [(about.client, files)])
@@ -172,8 +171,8 @@ def check_folder_trust(about: Registration, project: str) -> Finding:
     trusted, path = said
     if trusted:
         return Finding(OK, about.name, f"{about.client} trusts this folder", path)
-    program = clients.load_part(about.name, "program").PROGRAM.executable
-    return Finding(WARNING, about.name, about.remark, path, f"start {program} in this folder, and choose to trust it")
+    do = f"start {about.executable} in this folder, and choose to trust it"
+    return Finding(WARNING, about.name, about.remark, path, do)
 
 
 def describe_absent(names: list[str], found: Inventory, every: bool, project: str) -> Iterator[Finding]:

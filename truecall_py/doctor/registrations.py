@@ -24,9 +24,14 @@ from truecall_py.setup import hook_entries
 COMMAND = "const COMMAND: string = "
 
 
+def find_function(name: str, function: str) -> Any:
+    """Returns a function of the client's own module `doctor`, None where the client has none of that name."""
+    return getattr(clients.find_part(name, "doctor"), function, None)
+
+
 def ask_client(name: str, function: str, *given: Any) -> Any:
-    """What a function of the client's own module `doctor` returns; [] where the client has none of that name."""
-    own = getattr(clients.find_part(name, "doctor"), function, None)
+    """Returns what such a function returns, [] without it."""
+    own = find_function(name, function)
     return own(*given) if own is not None else []
 
 
@@ -77,8 +82,8 @@ def list_handlers(about: Registration, scope: str, path: str, text: str) -> list
     """The commands of ours in one file. Raises SettingsError for one that the client would not read."""
     if about.form in (SCRIPT, PLUGIN):
         return list_program_handlers(about, scope, path, text)
-    reader = getattr(clients.find_part(about.name, "doctor"), "read_handlers", None)
-    handlers: list[Handler] | None = reader(scope, path, text) if reader is not None else None
+    read_handlers = find_function(about.name, "read_handlers")
+    handlers: list[Handler] | None = read_handlers(scope, path, text) if read_handlers is not None else None
     if handlers is not None:
         return handlers
     doc, handlers = Document(text), []

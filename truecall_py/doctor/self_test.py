@@ -11,9 +11,12 @@ from typing import Any
 
 from truecall_py.clients import DEFAULT, NAMES, load_hook, load_part, load_registration
 from truecall_py.clients.payload import quote_word
+from truecall_py.clients.registration import lex_command
 from truecall_py.clients.samples import CALL, TOOL
 from truecall_py.contracts.model import FILE_NAME
+from truecall_py.core.record import record
 from truecall_py.core.types import Correction
+from truecall_py.doctor.registrations import find_function
 from truecall_py.hook import main
 from truecall_py.messages import failures
 from truecall_py.trust import pin
@@ -51,20 +54,32 @@ def prove(folder: str) -> tuple[str, str]:
 def extend_line(command: str, path: str, state: str) -> str:
     """A registered line with words behind it, of which the last ones count: these contracts and this store; "" for
     a line behind whose command no word can be put."""
-    import shlex
-
-    try:
-        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        lexer.commenters = ""
-        words = list(lexer)
-    except ValueError:
-        return ""
-    plain = not any(word and not word.strip("();<>|&") for word in words)
-    starts = [at for at, word in enumerate(words) if word.endswith("/run.sh")]
-    if not plain or not starts or any(letter in command for letter in "`\n\r#") or "$(" in command:
+    starts = any(word.endswith("/run.sh") for word in lex_command(command))
+    if not starts or any(letter in command for letter in "`\n\r#") or "$(" in command:
         return ""
     return f"{command} --contracts {quote_word(path)} --state {quote_word(state)}"
+
+
+@record(frozen=True)
+class Surroundings:
+    """`env` is what a hook of the client `name` is started with, `withheld` what a project's files would add to it
+    and we do not run."""
+
+    name: str
+    env: dict[str, str]
+    withheld: tuple[str, ...] = ()
+
+    def wrap(self, command: str) -> tuple[str, str]:
+        """(the line that the client gives to the shell for a command, the setting that changed it, or "")."""
+        wrap_command = find_function(self.name, "wrap_command")
+        line, setting = wrap_command(command, self.env) if wrap_command is not None else (command, "")
+        return line, setting
+
+
+def find_environment(name: str, project: str, given: Mapping[str, str]) -> Surroundings:
+    """What this client gives to a hook in a session in `project`, started with `given`."""
+    read_environment = find_function(name, "read_environment")
+    return Surroundings(name, *(read_environment(project, given) if read_environment else (dict(given),)))
 
 
 def build_environment(harness: str, folder: str, given: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from truecall_py.clients import NAMES, load_part, load_registration
+from truecall_py.clients import NAMES, load_registration
 from truecall_py.clients.settings_files import USER, find_repository, place
 
 SCHEMA = "truecall.schema.json"
@@ -87,10 +87,10 @@ def detect_clients(folder: str) -> dict[str, str]:
     """The clients that are here, and by what they are known."""
     found = {}
     for name in sorted(NAMES):
-        about, program = load_registration(name), load_part(name, "program").PROGRAM
+        about = load_registration(name)
         own = place(about, USER, folder).removesuffix(about.user).rstrip("/")
-        path = shutil.which(program.executable)
-        mark = next((mark for mark in program.marks if os.path.lexists(os.path.join(folder, mark))), "")
+        path = shutil.which(about.executable)
+        mark = next((mark for mark in about.marks if os.path.lexists(os.path.join(folder, mark))), "")
         why = path or (own if os.path.isdir(own) else "") or mark
         if why:
             found[name] = why

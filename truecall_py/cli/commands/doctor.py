@@ -26,8 +26,8 @@ from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.redaction import escape_hidden
 from truecall_py.core.timestamps import format_local_time
-from truecall_py.doctor import activity, contracts, environment, registration_faults, registrations, self_test
-from truecall_py.doctor.environment import Surroundings
+from truecall_py.doctor import activity, contracts, registration_faults, registrations, self_test
+from truecall_py.doctor.self_test import Surroundings
 from truecall_py.hook import pause
 from truecall_py.reporting.text import find_width
 
@@ -68,7 +68,7 @@ def diagnose(names: list[str], every: bool, state: str | None) -> Iterator[Findi
     yield from registration_faults.describe_absent(names, inventory, every, folder)
     yield from registration_faults.find_drafts(names, folder)
     for name in names:
-        around = environment.find_environment(name, folder, os.environ)
+        around = self_test.find_environment(name, folder, os.environ)
         yield from (finding for finding in inventory.findings if finding.group == name)
         yield from registration_faults.find_client_faults(name, inventory, folder, around.env)
         clients_seen: set[str] = set()

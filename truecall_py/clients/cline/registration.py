@@ -1,7 +1,5 @@
 """Cline: where and how it is told of a hook."""
 
-from __future__ import annotations
-
 from truecall_py.clients.registration import SCRIPT, Registration
 
 REGISTRATION = Registration(
@@ -12,5 +10,9 @@ REGISTRATION = Registration(
     user="hooks/PostToolUse",
     project=".clinerules/hooks/PostToolUse",
     example="install/cline.sh",
+    executable="cline",
+    marks=(".clinerules",),
+    agent_variables=(),
+    home_servers=(".cline/mcp.json", ".cline/data/settings/cline_mcp_settings.json"),
     form=SCRIPT,  # there is no time-out to give
 )

@@ -1,7 +1,5 @@
 """GitHub Copilot CLI: where and how it is told of a hook."""
 
-from __future__ import annotations
-
 from truecall_py.clients.registration import FLAT, Registration
 from truecall_py.clients.settings_rules import SWITCH, Rule, SettingsRules, ask
 
@@ -20,6 +18,12 @@ REGISTRATION = Registration(
     user="hooks/truecall.json",
     project=".github/hooks/truecall.json",
     example="install/copilot-cli.json",
+    executable="copilot",
+    marks=(".github/hooks", ".github/copilot-instructions.md"),
+    agent_variables=("COPILOT_CLI",),
+    home_servers=(".copilot/mcp-config.json",),
+    project_servers=(".github/mcp.json", ".vscode/mcp.json"),
+    beside_servers=("mcp-config.json", "../mcp-config.json"),
     form=FLAT,
     command="bash",
     timeout=("timeoutSec", 30),

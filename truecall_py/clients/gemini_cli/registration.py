@@ -1,7 +1,5 @@
 """Gemini CLI: where and how it is told of a hook."""
 
-from __future__ import annotations
-
 from truecall_py.clients.registration import COMMENTS, Registration
 from truecall_py.clients.settings_rules import MATCHER, SettingsRules
 
@@ -13,6 +11,12 @@ REGISTRATION = Registration(
     user="settings.json",
     project=".gemini/settings.json",
     example="install/gemini-cli.json",
+    executable="gemini",
+    marks=(".gemini", "GEMINI.md"),
+    agent_variables=("GEMINI_CLI", "GEMINI_SESSION_ID"),
+    home_servers=(".gemini/settings.json",),
+    project_servers=(".gemini/settings.json",),
+    beside_servers=("settings.json",),
     timeout=("timeout", 30000),  # milliseconds
     reads=(COMMENTS,),  # with a trailing comma or a byte order mark it does not even start
     off=(("hooksConfig.enabled", False),),

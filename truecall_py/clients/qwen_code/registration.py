@@ -1,7 +1,5 @@
 """Qwen Code: where and how it is told of a hook."""
 
-from __future__ import annotations
-
 from truecall_py.clients.registration import BOM, COMMENTS, Registration
 from truecall_py.clients.settings_rules import MATCHER, SettingsRules
 
@@ -13,6 +11,12 @@ REGISTRATION = Registration(
     user="settings.json",
     project=".qwen/settings.json",
     example="install/qwen-code.json",
+    executable="qwen",
+    marks=(".qwen", "QWEN.md"),
+    agent_variables=("QWEN_CODE_SESSION_ID",),
+    home_servers=(".qwen/settings.json",),
+    project_servers=(".qwen/settings.json",),
+    beside_servers=("settings.json",),
     reads=(COMMENTS, BOM),  # with a trailing comma it does not even start
     off=(("disableAllHooks", True),),
     adds=("$version",),
