@@ -156,10 +156,9 @@ def test_within_waits_until_it_holds(folder: Any) -> None:
 
 def test_stable_for_sees_what_does_not_last(folder: Any) -> None:
     """With `stable_for`, what is gone again a moment later is refuted."""
-    timer = threading.Timer(0.3, (folder / "there").unlink)
-    timer.start()
-    found = judged(folder, claude("mcp__a__b", {}), {"kind": "mcp", "post": THERE, "stable_for": "2s", "every": "50ms"})
-    timer.join()
+    once = {"command": {"run": ["rm", str(folder / "there")]}}  # true at the first probe only
+    contract = {"kind": "mcp", "post": once, "stable_for": "2s", "every": "50ms"}
+    found = judged(folder, claude("mcp__a__b", {}), contract)
     assert states(found) == ["refuted"]
 
 
