@@ -21,9 +21,7 @@ demo)
   ;;
 test)
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-  # Half as many workers again as cores: most tests wait for a process of their own.
-  cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-  exec .venv/bin/python -m pytest --numprocesses $((cores + (cores + 1) / 2)) --dist worksteal
+  exec .venv/bin/python -m pytest --numprocesses auto --dist worksteal
   ;;
 *)
   echo "usage: sh install/bootstrap.sh demo|test" >&2

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from support.http_server import Server, answer
 from support.project import Project
+
+
+@pytest.hookimpl(optionalhook=True)  # the mutants run without xdist
+def pytest_xdist_auto_num_workers(config):
+    """Half as many workers again as cores: most tests wait for a process of their own."""
+    return (os.cpu_count() or 2) * 3 // 2
 
 
 @pytest.fixture
@@ -23,9 +30,9 @@ def harness(request):
 @pytest.fixture(autouse=True)
 def no_marks_of_an_agent(monkeypatch):
     """Tests behave alike whether a person or an agent runs them."""
-    from truecall_py.cli.options import AGENT_MARKS
+    from truecall_py.cli.options import list_agent_variables
 
-    for name in (*AGENT_MARKS, "CLAUDE_PROJECT_DIR", "TRUECALL_PYTHON"):
+    for name in (*list_agent_variables(), "CLAUDE_PROJECT_DIR", "TRUECALL_PYTHON"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -408,7 +408,7 @@ def test_without_a_ledger_nobody_knows_whether_it_was_begun(project, bank, claud
     assert claude.asks("c1", order="o7").form != "deny"
     project.trust(CONTRACT.replace("PORT", str(bank.port)))
     told = claude.ends()
-    assert "NOT CONFIRMED" in told.text and "whether it was begun before cannot be told" in told.text
+    assert "NOT CONFIRMED" in told.text and "it is not known whether it was begun before" in told.text
     bank.does()
     assert silent(claude.ends("c2"))
 

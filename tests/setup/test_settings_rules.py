@@ -151,7 +151,7 @@ def test_a_file_that_the_client_does_not_read_is_refused(person: Any, name: str,
     file = person.write(home(person, USER[name]), text({}, path, value))
     before = read(file)
     out = run(person, "install", name, code=2)
-    assert f"{file}:" in out and "mend it there" in out and "The file is as it was" in out
+    assert f"{file}:" in out and "fix it there" in out and "The file is as it was" in out
     inside = path.startswith("hooks") or value == HALF
     assert ("for which" if inside else "reads nothing of this file, hooks included") in out
     assert read(file) == before and not os.path.exists(home(person, ".codex/config.toml"))
@@ -166,7 +166,7 @@ def test_what_came_after_install_is_found(person: Any, name: str, path: str, val
     assert found
     for finding in found:
         assert (" and near it" in finding.what) == alone and finding.level == ("warning" if alone else "error")
-        assert finding.do.startswith("mend it") and int(finding.where.split(":")[-2]) > 1
+        assert finding.do.startswith("fix it") and int(finding.where.split(":")[-2]) > 1
 
 
 @pytest.mark.parametrize("name, path, value", cases(READ, GOOD))

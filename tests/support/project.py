@@ -199,12 +199,7 @@ class Project:
     def command(self, *argv: str, env: dict | None = None, **more) -> subprocess.CompletedProcess:
         """One command of `truecall`, run in the project."""
         environment = {**self.env, "PYTHONPATH": ROOT, **(env or {})}
-        if not more:
-            return run_command(list(argv), self.root, environment, PATIENCE)
-        return subprocess.run(
-            [sys.executable, "-m", "truecall_py", *argv], capture_output=True, text=True, timeout=PATIENCE,
-            check=False, env=environment, **{"cwd": self.root, "stdin": subprocess.DEVNULL, **more},
-        )  # fmt: skip
+        return run_command(list(argv), more.pop("cwd", self.root), environment, PATIENCE, **more)
 
 
 def interruptible():

@@ -15,10 +15,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+from typing import Any
 
 LIBRARIES = ("click", "jsonschema", "jsonschema_specifications", "rich.console", "rich.table", "tomlkit", "yaml")
 OWN = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")  # variables of Python that a command may have
-LONGEST = 1 << 20  # bytes of one request
 
 
 class Server:
@@ -71,17 +71,19 @@ class Server:
 SERVER = Server()
 
 
-def run_command(argv: list[str], cwd: str, env: dict[str, str], seconds: float) -> subprocess.CompletedProcess[str]:
-    """`truecall ARGV` as a process: forked where that is the same, else started."""
+def run_command(
+    argv: list[str], cwd: str, env: dict[str, str], seconds: float, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """`truecall ARGV` as a process: forked where that is the same, else started. `more` is for subprocess.run."""
     plain = not any(name.startswith("PYTHON") and name not in OWN or name in ("TZ", "LC_ALL") for name in env)
-    if plain and os.path.isdir(cwd) and SERVER.lock.acquire(blocking=False):
+    if plain and not more and os.path.isdir(cwd) and SERVER.lock.acquire(blocking=False):
         try:
             return SERVER.run(argv, cwd, env, seconds)
         finally:
             SERVER.lock.release()
     return subprocess.run(
-        [sys.executable, "-m", "truecall_py", *argv], cwd=cwd, env=env, timeout=seconds, check=False,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        [sys.executable, "-m", "truecall_py", *argv], check=False, capture_output=True, text=True,
+        **{"cwd": cwd, "env": env, "timeout": seconds, "stdin": subprocess.DEVNULL, **more},
     )  # fmt: skip
 
 

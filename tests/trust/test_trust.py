@@ -17,7 +17,7 @@ import time
 import pytest
 from support.project import NOTE, PATIENCE, ROOT
 
-from truecall_py.cli.options import AGENT_MARKS
+from truecall_py.cli.options import list_agent_variables
 from truecall_py.core import paths
 from truecall_py.core.errors import TrustError
 from truecall_py.core.fast_json import loads
@@ -246,7 +246,7 @@ contracts:
     assert '"session": 99' in done.stdout and '"after": 0' in done.stdout
 
 
-@pytest.mark.parametrize("mark", AGENT_MARKS)
+@pytest.mark.parametrize("mark", list_agent_variables())
 def test_an_agent_is_refused(project, mark):
     """Where an agent's environment shows, nothing is trusted or taken back unless told that a person is there."""
     project.trust()

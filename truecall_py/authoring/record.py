@@ -18,7 +18,7 @@ from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import UsageError
 from truecall_py.core.record import record
 from truecall_py.core.redaction import quote
-from truecall_py.core.types import FAILURE, VERIFIED
+from truecall_py.core.types import FAILURE, READ_ONLY, VERIFIED
 from truecall_py.trust import pin
 from truecall_py.trust.store import TRUSTED, Pin, make_source
 from truecall_py.world.world import World
@@ -28,7 +28,6 @@ SETTLED = ("ok", "success", "succeeded", "created", "saved", "updated", "deleted
 IDENTITIES = re.compile(r"(?:.*_)?(?:id|key|number|uuid|sha|url)\Z")
 LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]+)?(?:/[^\s@?#]*)?\Z")
 ADDRESS = re.compile(r"https?://[^\s]+\Z")
-LOOKING = frozenset(("read", "fetch", "agent"))
 
 
 @record(frozen=True)
@@ -97,7 +96,7 @@ class Recorder:
             yield from self.of_files()
             return
         self.about = {"tool": call.tool}
-        if not call.kinds & LOOKING:
+        if not call.kinds & READ_ONLY:
             yield from self.of_arguments()
             yield from self.of_changes()
         yield from self.of_result()

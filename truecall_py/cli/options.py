@@ -8,16 +8,10 @@ import time
 
 import click
 
-from truecall_py.clients import NAMES, load_registration, unsupported
+from truecall_py.clients import NAMES
 from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.core.timestamps import parse_time
-
-# Variables that clients set for the commands of their agents.
-AGENT_MARKS = (
-    *(name for client in NAMES for name in load_registration(client).agent_variables),
-    *unsupported.AGENT_VARIABLES,
-)
 
 
 def resolve_state(context: click.Context, option: click.Parameter, value: str | None) -> str:
@@ -47,10 +41,18 @@ PERSON = click.option(
 )
 
 
+def list_agent_variables() -> list[str]:
+    """The variables that clients set for the commands of their agents."""
+    from truecall_py.clients import load_registration, unsupported
+
+    known = [name for client in NAMES for name in load_registration(client).agent_variables]
+    return [*known, *unsupported.AGENT_VARIABLES]
+
+
 def refuse_agents(person: bool, action: str = "change what is trusted") -> None:
     """Raises UsageError in an agent's shell, unless `person` (the option --person) is set. `action` completes the
     sentence "only a person may"."""
-    marks = [name for name in AGENT_MARKS if os.environ.get(name)]
+    marks = [name for name in list_agent_variables() if os.environ.get(name)]
     if marks and not person:
         raise UsageError(
             f"only a person may {action}, and this looks like an agent's shell ({marks[0]} is set)",

@@ -66,7 +66,7 @@ SINGLE = (
 # (module, a name in it that a client may leave out) -> the names that it must then have beside it.
 TOGETHER = {
     ("hook", "BEFORE"): ("announced", "refuse"),  # the event before a call
-    ("hook", "stopping"): ("hold",),  # the stop that a payload tells of
+    ("hook", "stopping"): ("hold",),  # the stop that a payload announces
     ("hook", "ONLY"): ("refused",),  # events that the launcher reads first, and the calls in them
     ("doctor", "read_environment"): ("wrap_command",),
 }

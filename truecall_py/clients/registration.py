@@ -105,8 +105,8 @@ def lex_command(command: str) -> list[str]:
 
 def split_words(command: object) -> list[str]:
     """The words of a command line of ours, after the interpreter: [launcher, harness, event, ...]; empty for
-    anybody else's. Ours is told by what no upgrade and no move changes. Where a person joined a command of their own
-    to ours, the line is theirs and is left to them."""
+    anybody else's. It recognises ours by what no upgrade and no move changes. Where a person joined a command of
+    their own to ours, the line is theirs and is left to them."""
     if not isinstance(command, str) or not command.lstrip().startswith(VARIABLE) or "run.sh" not in command:
         return []
     words = lex_command(command)[1:]

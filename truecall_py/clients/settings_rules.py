@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Kind = tuple[str, Callable[[Any], bool]]
 
-HANDS = "mend it there and run this again"
+HANDS = "fix it there and run this again"
 
 
 @record(frozen=True)

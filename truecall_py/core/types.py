@@ -80,6 +80,7 @@ STOP_DEADLINE = 600.0  # the same where an agent wants to stop
 STOP_EVENTS = ("Stop", "SubagentStop")
 
 SUCCESS, FAILURE, UNKNOWN = "success", "failure", "unknown"
+READ_ONLY = frozenset(("read", "fetch", "agent"))  # kinds of calls that change nothing
 
 LANDED, REPORTED_FAILURE, FALSE_SUCCESS, NOT_LANDED = "landed", "honest failure", "lie", "not landed"
 

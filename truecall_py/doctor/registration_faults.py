@@ -78,7 +78,7 @@ def find_unread(mine: list[Handler], found: Inventory) -> Iterator[Finding]:
             continue
         doc = Document(found.read[handler.path])
         for fault in settings_rules.find_faults(doc, handler.about):
-            do = render_install(handler) if fault.ours else "mend it there, and run truecall doctor again"
+            do = render_install(handler) if fault.ours else "fix it there, and run truecall doctor again"
             where = f"{handler.path}:{place(doc.text, fault.offset)}"
             yield Finding(WARNING if fault.only else ERROR, handler.harness, fault.what, where, do)
 

@@ -15,7 +15,7 @@ from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.model import is_guard
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
-from truecall_py.core.types import FAILURE, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome, Verdict
+from truecall_py.core.types import FAILURE, READ_ONLY, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome, Verdict
 from truecall_py.judging.engine import (
     Moment,
     enter_application,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     Effects = DeclaredEffects | GrantedEffects
 
-READ_ONLY = frozenset(("read", "fetch", "agent"))
 TIME_LIMIT = 10.0  # seconds for all guards of one call, half of the hook's deadline
 OBSERVE, ASK = "observe", "ask"
 ALLOWED, NOT_MADE = "allowed", "not made"  # the outcome of a guard's verdict

@@ -11,7 +11,7 @@ import os
 import time
 
 from truecall_py.core.errors import DeadlineReached, PayloadError, TruecallError, TrustError
-from truecall_py.core.types import STOP_EVENTS, Correction, Reply
+from truecall_py.core.types import READ_ONLY, STOP_EVENTS, Correction, Reply
 from truecall_py.hook.deadline import arm_deadline, disarm_deadline
 from truecall_py.hook.stdin import Options, check_registration, find_stop_hook_active, parse_payload, read_stdin
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from truecall_py.trust.store import Source
 
 SEAL = "#truecall:end"  # the launcher accepts only output that ends with this line
-READ_ONLY = frozenset(("read", "fetch", "agent"))
 
 
 def load_client(payload: dict[str, Any], registered: str) -> ModuleType:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from truecall_py.trust.store import Source
 
 TIME_LIMIT = 5.0  # seconds for all look-ups before one call
-NO_LEDGER = "whether it was begun before cannot be told, since the ledger cannot be used"
+NO_LEDGER = "the ledger cannot be used, so it is not known whether it was begun before"
 
 
 @record(frozen=True)

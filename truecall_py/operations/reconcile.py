@@ -135,7 +135,7 @@ def reconcile(ledger: Ledger, state: str, items: Sequence[Item]) -> Iterator[Res
             yield report_unkept(ledger, item)
         elif left <= 0:
             yield Result(
-                item, item.state, item.found, f"more than {MAX_LOOKUPS} stand open: it comes in the next round"
+                item, item.state, item.found, f"more than {MAX_LOOKUPS} are unresolved: it comes in the next round"
             )
         else:
             left -= 1

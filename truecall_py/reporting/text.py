@@ -263,8 +263,3 @@ def make_plain(call: Call, every: list[Call] | None = None) -> dict[str, Any]:
         found["attempt"], found["changed"] = calls.describe_attempt(call, every)
         found["then"] = {"what": what, "call": other.call, "state": other.state or None} if other else {"what": what}
     return found
-
-
-def count(number: int, noun: str, plural: str = "s") -> str:
-    """The number with its noun; `plural`: the ending of the noun for other numbers than 1."""
-    return f"{number} {noun}{'' if number == 1 else plural}"

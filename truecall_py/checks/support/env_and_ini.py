@@ -70,7 +70,7 @@ def find_closing_quote(line: str, quote: str) -> int:
 def parse_quoted(value: str, behind: str, quote: str) -> Any:
     """Return the value of a quoted text, and the rest of its line."""
     if behind and not behind.startswith("#"):
-        return mark_doubt("something stands behind the closing quote")
+        return mark_doubt("something follows the closing quote")
     if quote == "'":
         return value if "\\" not in value else mark_doubt("readers differ on a backslash in single quotes")
     if "$" in value.replace("\\$", "") or "`" in value:

@@ -99,7 +99,7 @@ def is_folder(path: str, world: World) -> bool:
 
 def find_elsewhere(name: str, world: World) -> list[str]:
     """Return the files of that name elsewhere in the project, in any case and with any ending. Hidden and generated
-    files are skipped, and so is a project that is too large to search."""
+    files are skipped, like a project that is too large to search."""
     root = world.project or world.session or ""
     if not root or root == "/" or root == world.home:
         return []

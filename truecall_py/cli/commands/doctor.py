@@ -24,6 +24,7 @@ from truecall_py.clients.handlers import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING,
 from truecall_py.clients.payload import quote_word
 from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError
+from truecall_py.core.plural import count
 from truecall_py.core.redaction import escape_hidden
 from truecall_py.core.timestamps import format_local_time
 from truecall_py.doctor import activity, contracts, registration_faults, registrations, self_test
@@ -273,7 +274,3 @@ def say(text: str, indent: int) -> None:
         fold = textwrap.TextWrapper(find_width(), "", " " * indent, break_long_words=False, break_on_hyphens=False)
         plain = fold.fill(plain)
     click.echo(plain)
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -13,11 +13,11 @@ import click
 from truecall_py.cli import options
 from truecall_py.core import atomic_write
 from truecall_py.core.errors import UsageError
+from truecall_py.core.plural import count
 from truecall_py.ledger.store import Ledger
 from truecall_py.reporting import calls, queries
 from truecall_py.reporting.calls import Call
 from truecall_py.reporting.export import FORMS
-from truecall_py.reporting.text import count
 
 
 @click.command()

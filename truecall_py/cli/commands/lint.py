@@ -17,6 +17,7 @@ from truecall_py.contract_files.loader import find_problems
 from truecall_py.contract_files.yaml_reader import LARGEST
 from truecall_py.contracts.model import FILE_NAME
 from truecall_py.core.errors import UsageError
+from truecall_py.core.plural import count
 from truecall_py.core.types import Problem
 from truecall_py.core.version import __version__
 
@@ -102,11 +103,7 @@ def read(path: str) -> bytes:
 def render_summary(files: int, found: Findings) -> str:
     errors = sum(problem.severity == "error" for _, problem in found)
     warned = len(found) - errors
-    return f"{count_noun(files, 'file')} checked: {count_noun(errors, 'error')}, {count_noun(warned, 'warning')}"
-
-
-def count_noun(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{count(files, 'file')} checked: {count(errors, 'error')}, {count(warned, 'warning')}"
 
 
 # -- formats ---------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import click
 from truecall_py.cli import options
 from truecall_py.core.errors import UsageError
 from truecall_py.core.glob import matches_glob
+from truecall_py.core.plural import count
 from truecall_py.core.timestamps import format_local_time, parse_duration
 from truecall_py.core.types import DUPLICATE, FALSE_SUCCESS, LANDED, NOT_LANDED, REPORTED_FAILURE, UNKNOWN
 from truecall_py.ledger.store import Event, Ledger
@@ -166,7 +167,6 @@ def forget(ledger: Ledger | None, folder: str, before: float, yes: bool) -> None
         click.echo(EMPTY.format(state=folder))
         return
     sessions, events = queries.prune(ledger, before)
-    click.echo(f"deleted: {text.count(sessions, 'session')}, {text.count(events, 'event')}")
+    click.echo(f"deleted: {count(sessions, 'session')}, {count(events, 'event')}")
     if left := queries.count_left(ledger, before):
-        count = text.count(left, "session")
-        click.echo(f"kept: {count} with an unresolved operation. To list them: truecall reconcile")
+        click.echo(f"kept: {count(left, 'session')} with an unresolved operation. To list them: truecall reconcile")

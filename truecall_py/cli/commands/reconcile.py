@@ -13,6 +13,7 @@ import click
 from truecall_py.cli import options
 from truecall_py.cli.commands.log import EMPTY
 from truecall_py.core.errors import UsageError
+from truecall_py.core.plural import count
 from truecall_py.core.timestamps import format_age, format_duration, format_local_time, parse_duration
 from truecall_py.core.types import DUPLICATE, REFUTED, VERIFIED
 from truecall_py.ledger import pending_calls
@@ -22,7 +23,7 @@ from truecall_py.operations import reconcile as reconciling
 from truecall_py.operations import recover
 from truecall_py.operations.reconcile import Item, Result
 from truecall_py.reporting import queries
-from truecall_py.reporting.text import count, find_width, fit_line, print_wrapped
+from truecall_py.reporting.text import find_width, fit_line, print_wrapped
 from truecall_py.reporting.text import render_state as coloured
 
 OPEN, OVERDUE = 3, 4

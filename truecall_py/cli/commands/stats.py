@@ -11,10 +11,10 @@ import click
 from truecall_py.cli import options
 from truecall_py.cli.commands.log import EMPTY, read_session
 from truecall_py.cli.output.tables import print_table
+from truecall_py.core.plural import count
 from truecall_py.core.timestamps import format_local_time
 from truecall_py.operations import view
 from truecall_py.reporting import calls, queries, statistics
-from truecall_py.reporting.text import count
 
 
 @click.command()

@@ -14,8 +14,8 @@ import click
 from truecall_py.cli import options
 from truecall_py.contracts.matchers import describe
 from truecall_py.contracts.model import COMBINATORS, FILE_NAME
+from truecall_py.core.plural import count
 from truecall_py.core.redaction import escape_hidden
-from truecall_py.reporting.text import count
 from truecall_py.trust.pin import Compiled, canonicalize_path, compile_file, list_trusted_paths, revoke
 from truecall_py.trust.pin import trust as store
 from truecall_py.trust.store import UNTRUSTED, check_state_folder, list_pins, load_source, locate_pins, read_pin

@@ -13,6 +13,7 @@ import click
 
 from truecall_py.authoring.examples import Ran, Subject
 from truecall_py.cli.output.junit import Case, render_suite
+from truecall_py.core.plural import count
 from truecall_py.core.redaction import escape_hidden, quote
 from truecall_py.core.types import Verdict
 
@@ -50,9 +51,9 @@ def render_headline(subject: Subject, results: Sequence[Ran], require: bool) -> 
     if not results:
         mark, colour, words = ("FAIL", "red", "no examples") if require else ("-", "yellow", "no examples")
     elif held == len(results):
-        mark, colour, words = "ok", "green", count_noun(held, "example")
+        mark, colour, words = "ok", "green", count(held, "example")
     else:
-        mark, colour, words = "FAIL", "red", f"{held} of {count_noun(len(results), 'example')} passed"
+        mark, colour, words = "FAIL", "red", f"{held} of {count(len(results), 'example')} passed"
     return f"  {click.style(f'{mark:<4}', fg=colour)} {subject.id}  {click.style(words, dim=True)}"
 
 
@@ -99,18 +100,14 @@ def shorten_paths(words: str) -> str:
     return re.sub(rf"{root}/truecall-test-[a-z0-9_]+/(world|home)", lambda found: f"@{found[1].upper()}@", words)
 
 
-def count_noun(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def render_summary(subjects: Sequence[Subject], results: Results) -> str:
     held = sum(result.holds for _, result in results)
     words = [f"{held} passed"] if results else ["nothing ran"]
     if len(results) > held:
         words.append(f"{len(results) - held} failed")
     bare = sum(not subject.examples for subject in subjects)
-    more = f"; {count_noun(bare, 'contract')} without examples" if bare else ""
-    return f"{count_noun(len(subjects), 'contract')}, {count_noun(len(results), 'example')}: {', '.join(words)}{more}"
+    more = f"; {count(bare, 'contract')} without examples" if bare else ""
+    return f"{count(len(subjects), 'contract')}, {count(len(results), 'example')}: {', '.join(words)}{more}"
 
 
 def make_plain(result: Ran) -> dict[str, Any]:

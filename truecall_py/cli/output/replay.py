@@ -12,13 +12,14 @@ import click
 from truecall_py import clients
 from truecall_py.cli.output.tables import print_table
 from truecall_py.clients.transcripts import Lines, Made
+from truecall_py.core.plural import count
 from truecall_py.core.record import record
 from truecall_py.core.redaction import escape_hidden, quote
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Outcome
 from truecall_py.replay.claims import SAYS_SO, Claimed
 from truecall_py.replay.judge import STATES, THEN, Replayed
 from truecall_py.reporting.names import name_outcome
-from truecall_py.reporting.text import count, fit_line
+from truecall_py.reporting.text import fit_line
 
 COLOURS = {VERIFIED: "green", REFUTED: "red", UNVERIFIED: "yellow", SAYS_SO: "yellow", THEN: None}
 WORDS = {REFUTED: "REFUTED", UNVERIFIED: "UNVERIFIED", VERIFIED: "verified", THEN: "needs world", SAYS_SO: "SAYS SO"}

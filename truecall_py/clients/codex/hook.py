@@ -106,7 +106,7 @@ ENDS_UNTOLD = True
 
 
 def stopping(payload: dict[str, Any]) -> Stop | None:
-    """The stop that a payload tells of; None for any other event."""
+    """The stop that a payload announces; None for any other event."""
     return content.stopping(NAME, payload, "turn_id")
 
 

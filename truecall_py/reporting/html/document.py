@@ -6,13 +6,13 @@ from __future__ import annotations
 import base64
 import hashlib
 
+from truecall_py.core.plural import count
 from truecall_py.core.timestamps import format_local_time
 from truecall_py.core.version import __version__
 from truecall_py.reporting.html import summary
 from truecall_py.reporting.html.account import Account
 from truecall_py.reporting.html.markup import Markup, join, render_data, section, style, tag
 from truecall_py.reporting.html.style import render_sheet
-from truecall_py.reporting.text import count
 
 TITLE = "What agents reported, and what truecall found"
 GENERATOR = "truecall report"

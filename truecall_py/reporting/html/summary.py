@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from truecall_py.core.plural import count
 from truecall_py.operations.view import Operations
 from truecall_py.reporting import calls
 from truecall_py.reporting.html import plots
 from truecall_py.reporting.html.account import Account
 from truecall_py.reporting.html.findings import WORDS, render_fact
 from truecall_py.reporting.html.markup import Markup, join, section, tag
-from truecall_py.reporting.text import count
 
 NO_OPERATIONS = "no operations yet"
 SPANS = ("under 10 s", "10 s to 1 min", "1 to 10 min", "10 min to 1 h", "1 h to 1 day", "1 day or longer")

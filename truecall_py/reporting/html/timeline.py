@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from truecall_py.core.plural import count
 from truecall_py.core.timestamps import format_duration, format_local_time
 from truecall_py.core.types import VERIFIED
 from truecall_py.ledger.store import REFUSED, STOP, Event
@@ -15,7 +16,6 @@ from truecall_py.reporting.follow_ups import Sequels
 from truecall_py.reporting.html import findings, plots
 from truecall_py.reporting.html.findings import render_fact
 from truecall_py.reporting.html.markup import Markup, join, render_data, tag
-from truecall_py.reporting.text import count
 
 STOPS = 60  # the most stops of one session, the last ones
 QUIET = ("none", VERIFIED)
