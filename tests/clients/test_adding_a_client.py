@@ -221,7 +221,7 @@ def test_a_toy_client_works_in_every_command(toy: Copy) -> None:
     lines = toy.write(os.path.join(toy.root, "t.jsonl"), f"{payload}\n")
     assert '"answered"' in toy.truecall("replay", lines, "--json", "--jobs", "1", code=1)
 
-    assert "toy: taken out of" in toy.truecall("uninstall", "toy")
+    assert "toy: removed from" in toy.truecall("uninstall", "toy")
     assert not os.path.exists(settings)
     off = toy.truecall("doctor", "toy", code=1)
     assert "truecall install toy" in off

@@ -3,6 +3,7 @@ Where that cannot be done, nothing is changed and the way out is said."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import stat as modes
@@ -23,14 +24,12 @@ def read_existing(path: str) -> bytes | None:
     """The content of a contract file, None where there is none. Raises UsageError, and ContractError for one with
     errors."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        return None
+        data = read_bytes(path)
     except OSError as error:
         what = f"the contract file cannot be read: {error.strerror}"
-        raise UsageError(what, path, "look at its permissions") from None
-    loader.load(data, path)
+        raise UsageError(what, path, "check its permissions") from None
+    if data is not None:
+        loader.load(data, path)
     return data
 
 
@@ -38,6 +37,13 @@ def list_ids(data: bytes | None) -> set[str]:
     """The ids that are taken in a contract file (its packs' not: a file's own may replace those)."""
     entries = (parse(data).data or {}).get("contracts") if data else None
     return {entry["id"] for entry in entries or ()}
+
+
+def make_id(name: str, taken: set[str], default: str) -> str:
+    """An id made of the letters and digits of a name that is not taken yet; `default` for a name without any."""
+    stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80] or default
+    numbered = (f"{stem}-{number}" for number in itertools.count(2))
+    return next(id for id in itertools.chain([stem], numbered) if id not in taken)
 
 
 def render_file(lines: Sequence[str]) -> str:
@@ -52,7 +58,7 @@ def append_contract(data: bytes, lines: Sequence[str], path: str) -> bytes:
     ending = "\r\n" if "\r\n" in text else "\n"
     old = text.split(ending)
     new = insert_lines(old, list(lines), parse(data))
-    contents = ending.join(new).encode("utf-8") if new is not None else b""
+    contents = ending.join(new or ()).encode("utf-8")
     if new is None or not adds_one_contract(data, contents):
         raise UsageError("there is no place in this file at which a contract can be added safely", path, ADD_BY_HAND)
     return contents
@@ -119,6 +125,7 @@ def write_file(path: str, before: bytes | None, after: bytes) -> None:
 
 
 def read_bytes(path: str) -> bytes | None:
+    """The content of a file, None if there is none. Raises OSError."""
     try:
         with open(path, "rb") as file:
             return file.read()

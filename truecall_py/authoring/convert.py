@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from truecall_py.authoring.append_contract import make_id
 from truecall_py.authoring.convert_templates import (
     Refused,
     convert_command,
@@ -119,7 +120,9 @@ def convert_contract(entry: Entry, given: Any, taken: set[str]) -> None:
     if narrowing:
         raise Refused(f"its condition {narrowing[0]!r} has no counterpart that is known; write it as `when`")
     tool = convert_tools(given.get("tool"))
-    entry.plain["id"] = make_unique(given.get("id") or given.get("name") or tool, taken)
+    name = given.get("id") or given.get("name") or tool
+    name = str(name[0] if isinstance(name, list) else name).lower().removeprefix("mcp__")
+    entry.plain["id"] = make_id(name, taken, "contract")
     if isinstance(given.get("description"), str) and given["description"]:
         entry.plain["description"] = given["description"]
     entry.plain["tool"] = tool
@@ -154,16 +157,6 @@ def convert_tools(given: Any) -> Any:
     if not found:
         raise Refused("it names no tool")
     return found if len(found) > 1 else found[0]
-
-
-def make_unique(given: Any, taken: set[str]) -> str:
-    first = given[0] if isinstance(given, list) else given
-    words = re.sub(r"[^a-z0-9]+", "-", str(first).lower().removeprefix("mcp__")).strip("-")[:80] or "contract"
-    number, name = 1, words
-    while name in taken:
-        number += 1
-        name = f"{words}-{number}"
-    return name
 
 
 def convert_timeout(entry: Entry, given: list[Any]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from truecall_py import api
-from truecall_py.authoring import changed_files, shell_commands
+from truecall_py.authoring import append_contract, changed_files, shell_commands
 from truecall_py.authoring.changed_files import Window
 from truecall_py.contract_files import loader
 from truecall_py.contract_files.yaml_writer import write_comment, write_flow, write_text
@@ -80,7 +80,7 @@ class Recorder:
                 "there is nothing to check in this call: no file that it names or changed, no field of its answer",
                 do="; ".join(self.left_out) or "look further with --since 10m or --before DIR",
             )
-        name = make_unique(id or self.stem, self.taken)
+        name = append_contract.make_id(id or self.stem, self.taken, "recorded")
         return Recording(name, tuple(self.written(name, kept)), tuple(self.left_out))
 
     # -- what may be asked -----------------------------------------------------------------------------
@@ -301,15 +301,6 @@ class Recorder:
 def names_path(name: str) -> bool:
     """Whether the name of an argument says that it is a path."""
     return "path" in name or "file" in name
-
-
-def make_unique(name: str, taken: set[str]) -> str:
-    words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80] or "recorded"
-    number, found = 1, words
-    while found in taken:
-        number += 1
-        found = f"{words}-{number}"
-    return found
 
 
 def equals_payload(path: str, data: bytes) -> bool:

@@ -44,6 +44,9 @@ COMMANDS = {
 }
 
 
+MODULES = {"on": "off", "uninstall": "install"}  # the commands whose code is in the module of another one
+
+
 class LazyGroup(click.Group):
     """A group that lists its commands from COMMANDS and imports one only to run it."""
 
@@ -53,7 +56,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"truecall_py.cli.commands.{cmd_name}"), cmd_name)
+        module = import_module(f"truecall_py.cli.commands.{MODULES.get(cmd_name, cmd_name)}")
+        command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
         return command
 
@@ -87,18 +91,13 @@ def group() -> None:
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 
 
-def say(text: str) -> None:
-    click.echo(text, err=True)
-
-
 def explain_error(error: TruecallError) -> str:
     if isinstance(error, ContractError):
-        lines = [
+        return "\n".join(
             f"{error.path}:{problem.line}:{problem.column}: {problem.code} {problem.message}"
             + (f"\n  -> {problem.hint}" if problem.hint else "")
             for problem in error.problems
-        ]
-        return "\n".join(lines)
+        )
     return str(error)
 
 
@@ -118,10 +117,10 @@ def run(argv: list[str]) -> int:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        say("\ntruecall: stopped. Nothing was changed.")
+        click.echo("\ntruecall: stopped. Nothing was changed.", err=True)
         return 130
     except TruecallError as error:
-        say(f"truecall: {explain_error(error)}")
+        click.echo(f"truecall: {explain_error(error)}", err=True)
         return error.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -130,7 +129,8 @@ def run(argv: list[str]) -> int:
         if error.errno not in FULL or error.filename is not None:
             return report_bug(error)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # otherwise Python reports the error again on exit
-        say(f"truecall: cannot write the output: {error.strerror}\n  -> free some space, or write it elsewhere")
+        why = f"cannot write the output: {error.strerror}\n  -> free some space, or write it elsewhere"
+        click.echo(f"truecall: {why}", err=True)
         return 2
     except Exception as error:
         return report_bug(error)
@@ -141,5 +141,5 @@ def report_bug(error: Exception) -> int:
     """Writes a crash report without user data and says where it is; returns exit code 3."""
     path = crash_report.write_report(error, paths.find_state_folder())
     where = f"\n  -> the crash report holds none of your data: {path}" if path else ""
-    say(f"truecall: this is a bug in truecall ({type(error).__name__}){where}")
+    click.echo(f"truecall: this is a bug in truecall ({type(error).__name__}){where}", err=True)
     return 3

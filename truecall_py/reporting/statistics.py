@@ -3,7 +3,7 @@ correction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from truecall_py.core.types import FALSE_SUCCESS, REFUTED, UNVERIFIED, VERIFIED
@@ -103,10 +103,3 @@ def make_rows(name: str, table: dict[str, Row]) -> list[dict[str, Any]]:
 
 def make_key(words: str) -> str:
     return words.replace(" ", "_")
-
-
-def count_sessions(sessions: Iterable[Sequence[Call]]) -> Figures:
-    figures = Figures()
-    for session in sessions:
-        figures.session(session)
-    return figures

@@ -72,11 +72,8 @@ def print_full(call: Call, every: list[Call]) -> None:
             print_row(name, value)
     for number, (name, value) in enumerate(call.args.items()):
         print_row("" if number else "arguments", f"{name}: {value}")
-    for event in call.events:
-        for at, said in describe_event(event, call):
-            print_row(at, said)
-    if call.state == calls.RUNNING:
-        print_row("", "no end was recorded: it is running, was denied, or the session ended")
+    for at, said in list_states(call):
+        print_row(at, said)
     print_verdict_rows(call.verdicts)
     print_attempt(call, every)
     what, other = calls.find_next_step(call, every)
@@ -131,6 +128,14 @@ def print_wrapped(name: str, value: str) -> None:
         textwrap.wrap(escape_hidden(value), find_width() - 15, break_on_hyphens=False) or [""]
     ):
         click.echo(f"    {'' if number else name:<10} {text}")
+
+
+def list_states(call: Call) -> list[tuple[str, str]]:
+    """The events of a call in order, as time of day and text."""
+    rows = [row for event in call.events for row in describe_event(event, call)]
+    if call.state == calls.RUNNING:
+        rows.append(("", "no end was recorded: it is running, was denied, or the session ended"))
+    return rows
 
 
 def describe_event(event: Event, call: Call) -> list[tuple[str, str]]:

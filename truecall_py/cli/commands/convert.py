@@ -6,6 +6,7 @@ import click
 
 from truecall_py.authoring import convert as ancestor
 from truecall_py.cli import payload_files
+from truecall_py.core.plural import count
 from truecall_py.core.redaction import escape_hidden
 
 
@@ -27,7 +28,6 @@ def convert(file: str) -> int:
     click.echo(conversion.text, nl=False)
     for note in conversion.notes:
         click.echo(f"{'left out' if note.lost else 'note'}: {escape_hidden(f'{note.where}: {note.words}')}", err=True)
-    words = f"{conversion.count} contract{'' if conversion.count == 1 else 's'} converted"
     then = "; review them, then run: truecall lint, truecall trust" if conversion.count else ""
-    click.echo(f"{words}{then}", err=True)
+    click.echo(f"{count(conversion.count, 'contract')} converted{then}", err=True)
     return 1 if any(note.lost for note in conversion.notes) else 0

@@ -1,5 +1,5 @@
-"""`truecall init`: from nothing to a hook that is asked, in one command; every step of it is one that the person
-can take alone. Never overwrites a contract file."""
+"""`truecall init`: writes a contract file, trusts it and registers the hook, in one command. Never overwrites a
+contract file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def init(observe: bool, yes: bool, person: bool, names: tuple[str, ...], state: 
 
 
 def write_files(folder: str, kinds: list[str], observe: bool) -> None:
-    """Writes the contract file and its schema, each only where there is none. Raises UsageError."""
+    """Writes the contract file and its schema, unless they exist. Raises UsageError."""
     path = os.path.join(folder, FILE_NAME)
     if not create(path, project_kind.build_contract_file(kinds, observe)):
         click.echo(f"{FILE_NAME}: is there already, and stays as it is")
@@ -67,7 +67,7 @@ def write_files(folder: str, kinds: list[str], observe: bool) -> None:
 
 
 def create(path: str, text: str) -> bool:
-    """Makes a file; False where something has that name. Raises UsageError."""
+    """Creates a file; returns False if the path exists. Raises UsageError."""
     if os.path.lexists(path):
         return False
     temporary = f"{path}.{os.getpid()}.tmp"
@@ -87,7 +87,7 @@ def create(path: str, text: str) -> bool:
 
 
 def ask_trust(path: str, state: str, yes: bool) -> bool:
-    """Shows the contract file and asks to trust it; whether it is trusted now. Raises TruecallError."""
+    """Shows the contract file and asks to trust it; returns whether it is trusted now. Raises TruecallError."""
     path = canonicalize_path(path)
     known = load_source(path, os.path.dirname(path), state)
     if known is not None and known.status == TRUSTED:
@@ -105,7 +105,7 @@ def ask_trust(path: str, state: str, yes: bool) -> bool:
 
 
 def register_clients(names: tuple[str, ...], state: str, yes: bool) -> int:
-    """Registers with each client that the person agrees to; the exit code."""
+    """Registers with each client that the person agrees to, and returns the exit code."""
     code, done = 0, []
     for name in dict.fromkeys(names):
         what = parse_job(name, True, False, state)

@@ -1,15 +1,15 @@
-"""`truecall install`: registers the hook in a client's own settings, and says what the person must still do."""
+"""`truecall install` and `truecall uninstall`: the hook in a client's own settings."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import click
 
+from truecall_py.cli import options
 from truecall_py.clients import NAMES, load_registration
 from truecall_py.clients.settings_files import PROJECT, USER
-from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.setup import backups, file_changes
 from truecall_py.setup import plan as installs
@@ -17,23 +17,23 @@ from truecall_py.setup.plan import Job, Plan
 
 HARNESSES = sorted(NAMES)
 
+
 def name_clients(command: Callable[..., object]) -> Callable[..., object]:
-    """The same function, with the names of all clients in its help in the place of CLIENTS."""
+    """Replaces CLIENTS in the docstring of a command with the names of all clients."""
     names = f"{', '.join(HARNESSES[:-1])} or {HARNESSES[-1]}"
     command.__doc__ = (command.__doc__ or "").replace("CLIENTS", names)
     return command
 
 
-def parse_job(harness: str, user: bool, project: bool, state: str | None) -> Job:
-    """What the options say. Raises UsageError."""
+def parse_job(harness: str, user: bool, project: bool, state: str) -> Job:
+    """The job that the options describe. Raises UsageError."""
     if user and project:
-        raise UsageError("--user and --project are two places", do="say one of them")
-    folder = os.path.abspath(state) if state else paths.find_state_folder()
-    return Job(load_registration(harness), PROJECT if project else USER, os.getcwd(), folder)
+        raise UsageError("--user and --project are two places", do="give one of them")
+    return Job(load_registration(harness), PROJECT if project else USER, os.getcwd(), state)
 
 
 def carry_out(what: Job, plan_of: Callable[[Job], Plan], dry: bool) -> tuple[Plan, list[str]]:
-    """Works out the changes and makes them, or shows them; the plan, and where the backups are."""
+    """Plans the changes and makes them, or only shows them; returns the plan and the paths of the backups."""
     if dry:
         plan = plan_of(what)
         for change in plan.changes:
@@ -47,14 +47,18 @@ def carry_out(what: Job, plan_of: Callable[[Job], Plan], dry: bool) -> tuple[Pla
         return plan, saved
 
 
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would change as a diff, and change nothing.")
+CLIENT = click.argument("harness", metavar="HARNESS", type=click.Choice(HARNESSES))
+
+
 @click.command()
-@click.argument("harness", metavar="HARNESS", type=click.Choice(HARNESSES))
+@CLIENT
 @click.option("--user", is_flag=True, help="For all of your projects, in your own settings (the default).")
 @click.option("--project", is_flag=True, help="For sessions started in the current folder only.")
-@click.option("--dry-run", is_flag=True, help="Show what would change as a diff, and change nothing.")
-@click.option("--state", metavar="DIR", help="The folder of the trust store; the registered command names it.")
+@DRY_RUN
+@options.REGISTERED_STATE
 @name_clients
-def install(harness: str, user: bool, project: bool, dry_run: bool, state: str | None) -> None:
+def install(harness: str, user: bool, project: bool, dry_run: bool, state: str) -> None:
     """Registers truecall's hook with a client.
 
     HARNESS is CLIENTS. Everything in
@@ -62,18 +66,40 @@ def install(harness: str, user: bool, project: bool, dry_run: bool, state: str |
     nothing changes, and the text to paste is printed. truecall keeps a backup. `truecall uninstall` undoes the
     registration.
 
-    --project writes absolute paths of this machine into the current folder: for claude-code that is
-    .claude/settings.local.json, which is yours alone; keep the files of the others out of the repository.
+    --project writes absolute paths of this machine into the current folder. For claude-code that is
+    .claude/settings.local.json, which is yours alone. Keep the files of the other clients out of the repository.
     """
-    what = parse_job(harness, user, project, state)
-    plan, saved = carry_out(what, installs.install, dry_run)
-    events = ", ".join(what.about.events)
+    target = parse_job(harness, user, project, state)
+    plan, saved = carry_out(target, installs.install, dry_run)
+    events = ", ".join(target.about.events)
+    print_result(target, plan, dry_run, f"registered for {events} in {target.path}",
+                 f"nothing to change; it is registered for {events} in {target.path}", saved)  # fmt: skip
+
+
+@click.command()
+@CLIENT
+@click.option("--user", is_flag=True, help="From your own settings (the default).")
+@click.option("--project", is_flag=True, help="From the current folder.")
+@DRY_RUN
+@click.option("--state", metavar="DIR", callback=options.resolve_state, help="The state folder that `install` used.")
+@name_clients
+def uninstall(harness: str, user: bool, project: bool, dry_run: bool, state: str) -> None:
+    """Removes truecall's hook from a client's settings.
+
+    HARNESS is CLIENTS. If nobody
+    changed the settings since, they are restored byte for byte. Otherwise only truecall's own entries are removed,
+    whichever version wrote them.
+    """
+    target = parse_job(harness, user, project, state)
+    plan, _ = carry_out(target, installs.uninstall, dry_run)
+    print_result(target, plan, dry_run, f"removed from {target.path}", f"nothing of truecall is in {target.path}")
+
+
+def print_result(target: Job, plan: Plan, dry_run: bool, done: str, idle: str, saved: Sequence[str] = ()) -> None:
+    """Prints what happened: `done` if something was changed, `idle` if not; the backups and the notes of the plan."""
     if dry_run:
-        click.echo(f"{harness}: nothing was changed (dry run)" if plan.changes else f"{harness}: nothing to change")
-    elif plan.changes:
-        click.echo(f"{harness}: registered for {events} in {what.path}")
-    else:
-        click.echo(f"{harness}: nothing to change; it is registered for {events} in {what.path}")
+        done, idle = "nothing was changed (dry run)", "nothing to change"
+    click.echo(f"{target.harness}: {done if plan.changes else idle}")
     for path in saved:
         click.echo(f"backup: {path}")
     for note in plan.notes:

@@ -1,15 +1,14 @@
-"""`truecall schema`: the JSON Schema of a contract file, for editors and other programs. Prints exactly what
-the loader validates with, never a copy of it."""
+"""`truecall schema`: prints the JSON Schema that the loader of contract files validates with."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 
 import click
 
 from truecall_py.contract_files import json_schema
+from truecall_py.core.atomic_write import write_whole
 from truecall_py.core.errors import UsageError
 
 
@@ -29,22 +28,9 @@ def schema(output: str | None) -> None:
     """
     if output is None:
         click.echo(render_schema(), nl=False)
-    else:
-        write(output, render_schema())
-
-
-def write(path: str, content: str) -> None:
-    """Write a file in one step, so that no reader sees half of it. Raises UsageError."""
-    path = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.getpid()}.tmp")
+        return
     try:
-        with open(temporary, "x", encoding="utf-8") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        write_whole(os.path.realpath(output), render_schema().encode(), 0o644)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise UsageError(f"the file cannot be written: {error.strerror}", path,
-                         "choose another file with -o") from None
+        why = f"the file cannot be written: {error.strerror}"
+        raise UsageError(why, output, "choose another file with -o") from None

@@ -14,7 +14,8 @@ from truecall_py.cli.output.tables import print_table
 from truecall_py.core.plural import count
 from truecall_py.core.timestamps import format_local_time
 from truecall_py.operations import view
-from truecall_py.reporting import calls, queries, statistics
+from truecall_py.reporting import calls, queries
+from truecall_py.reporting.statistics import Figures
 
 
 @click.command()
@@ -33,13 +34,13 @@ def stats(since: float, as_json: bool, state: str) -> None:
     if ledger is None and not as_json:
         click.echo(EMPTY.format(state=state))
         return
-    names = queries.list_sessions(ledger, since) if ledger else []
-    sessions = (read_session(ledger, name) for name in names if ledger)
-    figures = statistics.count_sessions([call for call in session if call.at >= since] for session in sessions)
-    begun = view.read_operations(ledger, since) if ledger else []
-    switches = queries.list_switches(ledger, since) if ledger else []
-    off = [switch for switch in switches if switch.data.get("on") is False]
-    plain = {**figures.plain(), "operations": view.count_states(begun, time.time()), "switched_off": len(off)}
+    figures, begun, off = Figures(), [], 0
+    if ledger:
+        for name in queries.list_sessions(ledger, since):
+            figures.session([call for call in read_session(ledger, name) if call.at >= since])
+        begun = view.read_operations(ledger, since)
+        off = sum(switch.data.get("on") is False for switch in queries.list_switches(ledger, since))
+    plain = {**figures.plain(), "operations": view.count_states(begun, time.time()), "switched_off": off}
     if as_json:
         click.echo(json.dumps({"since": since or None, **plain}, indent=2))
     else:

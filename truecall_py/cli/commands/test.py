@@ -46,7 +46,8 @@ def test(paths: tuple[str, ...], packs: tuple[str, ...], only: tuple[str, ...], 
     if only:
         subjects = select_subjects(subjects, only)
     count = sum(len(subject.examples) for subject in subjects) if form == "text" else 0
-    results = list(track(run_examples(subjects), "testing", count))
+    runs = ((subject, result) for subject in subjects for result in examples.run(subject))
+    results = list(track(runs, "testing", count))
     click.echo(test_report.FORMS[form](subjects, results, require), nl=False, color=test_report.find_colour_mode())
     for error in broken:
         click.echo(f"truecall: {describe_problems(error)}", err=True)
@@ -125,12 +126,3 @@ def describe_problems(error: ContractError) -> str:
         f"{lint.locate_problem(error.path, problem)}: {lint.name_problem(problem)}\n  -> {problem.hint}"
         for problem in error.problems
     )
-
-
-# -- the run ---------------------------------------------------------------------------------------------
-
-
-def run_examples(subjects: Iterable[Subject]) -> Iterator[tuple[Subject, Ran]]:
-    for subject in subjects:
-        for result in examples.run(subject):
-            yield subject, result

@@ -154,12 +154,9 @@ def classify_result(result: Ran) -> tuple[str, str]:
         return "", ""
     if result.trouble:
         return "error", escape_hidden(result.trouble)
-    found = [f"{outcome.check}: {quote(shorten_paths(outcome.found), 600)}" for outcome in list_outcomes(result)]
+    found = [f"{outcome.check}: {quote(shorten_paths(outcome.found), 600)}" for verdict in result.verdicts
+             for outcome in verdict.outcomes]  # fmt: skip
     return "failure", "; ".join([f"expected {result.wanted}, got {result.state}", *found])
-
-
-def list_outcomes(result: Ran) -> list[Any]:
-    return [outcome for verdict in result.verdicts for outcome in verdict.outcomes]
 
 
 FORMS: dict[str, Callable[[Sequence[Subject], Results, bool], str]] = {

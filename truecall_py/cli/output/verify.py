@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from truecall_py.cli.output.junit import Case, render_suite
+from truecall_py.core.plural import count
 from truecall_py.core.record import record
 from truecall_py.core.redaction import escape_hidden, quote
 from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, Verdict
@@ -115,8 +116,7 @@ def print_summary(out: Console, results: list[Judged]) -> None:
     states = (VERIFIED, REFUTED, UNVERIFIED, "")
     counts = {state: sum(result.state == state for result in results) for state in states}
     words = [f"{counts[state]} {state or 'without a contract'}" for state in counts if counts[state]]
-    plural = "" if len(results) == 1 else "s"
-    out.print(Text(f"{len(results)} payload{plural}: {', '.join(words)}", style="bold"))
+    out.print(Text(f"{count(len(results), 'payload')}: {', '.join(words)}", style="bold"))
 
 
 def make_plain(result: Judged) -> dict[str, Any]:

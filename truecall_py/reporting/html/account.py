@@ -11,7 +11,7 @@ from truecall_py.operations.view import Operations
 from truecall_py.reporting import calls
 from truecall_py.reporting.calls import Call
 from truecall_py.reporting.follow_ups import Sequels, Waits
-from truecall_py.reporting.html import false_claims
+from truecall_py.reporting.html import findings
 from truecall_py.reporting.html.markup import Markup
 from truecall_py.reporting.html.timeline import Timeline
 from truecall_py.reporting.statistics import Figures
@@ -67,6 +67,6 @@ class Account:
             self.calls_left += len(every)
         for call in reversed(every):
             if calls.is_false_success(call) and len(self.lies) < LIES:
-                self.lies.append(false_claims.render_card(call, followed.of(call), places.get(call.call, "")))
+                self.lies.append(findings.render_false_success(call, followed.of(call), places.get(call.call, "")))
             elif calls.is_false_success(call):
                 self.lies_left += 1

@@ -158,3 +158,25 @@ def render_ending(call: Call, sequel: Sequel) -> Markup:
     after = f" after {format_duration(max(0.0, sequel.right - find_end(call)))}"
     how = {calls.SAME: "", calls.OTHER: f" ({sequel.by})"}.get(sequel.by, f" (found by {sequel.by})")
     return join(tag("b", "resolved", class_="verified tone"), after, how)
+
+
+def render_false_success(call: Call, sequel: Sequel, place: str) -> Markup:
+    """The card of one call; `place`: its id in the timeline, "" if it is not shown there."""
+    head = tag(
+        "header", render_badge(FALSE_SUCCESS), " ", render_clock(call.at, whole=True),
+        tag("h3", render_data(call.tool, 200), " reported success"),
+    )  # fmt: skip
+    rows: list[Markup] = []
+    for verdict in call.verdicts:
+        if verdict.get("outcome") == FALSE_SUCCESS:
+            rows += render_evidence(verdict)
+            source = (" in ", render_data(verdict["source"], 200)) if verdict.get("source") else ()
+            rows += render_fact("contract", join(render_data(verdict.get("contract", ""), 200), *source))
+    rows += render_fact("order", describe_correction(call) or "nothing")
+    rows += render_fact("then", render_next_steps(call, sequel))
+    rows += render_fact("in the end", render_ending(call, sequel))
+    arguments = None
+    if given := render_arguments(call):
+        arguments = tag("details", tag("summary", "Arguments", class_="muted"), tag("dl", *given, class_="facts"))
+    link = tag("p", tag("a", "In the timeline", href=f"#{place}"), class_="muted") if place else None
+    return tag("article", head, tag("dl", *rows, class_="facts"), arguments, link, class_="lie-card lie")

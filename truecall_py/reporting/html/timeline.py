@@ -10,7 +10,7 @@ from truecall_py.core.plural import count
 from truecall_py.core.timestamps import format_duration, format_local_time
 from truecall_py.core.types import VERIFIED
 from truecall_py.ledger.store import REFUSED, STOP, Event
-from truecall_py.reporting import calls, follow_ups, text
+from truecall_py.reporting import follow_ups, text
 from truecall_py.reporting.calls import Call
 from truecall_py.reporting.follow_ups import Sequels
 from truecall_py.reporting.html import findings, plots
@@ -86,7 +86,7 @@ class Timeline:
         for word, value in (("turn", each.first.turn), ("agent", each.first.agent)):
             facts += render_fact(word, render_data(value)) if value else []
         facts += findings.render_arguments(each)
-        for moment, said in self.states(each):
+        for moment, said in text.list_states(each):
             facts += render_fact(moment or "", said)
         if number := findings.render_attempt(each, self.every):
             facts += render_fact("attempt", number)
@@ -99,13 +99,6 @@ class Timeline:
             facts += render_fact("in the end", findings.render_ending(each, sequel))
         inside = tag("div", tag("dl", *facts, class_="facts"), findings.render_verdicts(each), class_="inside")
         return tag("li", tag("details", line, inside), class_=plots.find_tone(name), id=self.places[each.call])
-
-    def states(self, call: Call) -> list[tuple[str, str]]:
-        """The events of a call in order: time of day and text."""
-        rows = [row for event in call.events for row in text.describe_event(event, call)]
-        if call.state == calls.RUNNING:
-            rows.append(("", "no end was recorded: it is running, was denied, or the session ended"))
-        return rows
 
 
 def format_day(at: float) -> str:
