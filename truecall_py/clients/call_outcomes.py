@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.clients import find_part
-from truecall_py.clients.transcript_tail import PIECE, TAIL, read_backwards
+from truecall_py.clients.transcript_tail import PIECE, TAIL, open_transcript, read_backwards
 from truecall_py.core.errors import Unverified
 from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.core.record import record
@@ -46,13 +46,9 @@ def read_fates(harness: str, path: str | None, calls: Iterable[str], world: Worl
     reader = find_part(harness, "call_outcomes")
     if reader is None or not path or not wanted:
         return fates
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return fates
     sure: set[str] = set()
     try:
-        for line in read_backwards(descriptor, world):
+        for line in read_backwards(path, world):
             if len(sure) == len(wanted):
                 break
             if not any(word in line for name, word in wanted.items() if name not in sure):
@@ -63,19 +59,16 @@ def read_fates(harness: str, path: str | None, calls: Iterable[str], world: Worl
                     if final:
                         sure.add(name)
     except (OSError, Unverified):
-        return fates
-    finally:
-        os.close(descriptor)
+        pass
     return fates
 
 
 def is_readable(path: str | None) -> bool:
     """Whether there is a transcript that can be read, so that what it does not tell says something."""
-    try:
-        os.close(os.open(path or "", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
-    except (OSError, ValueError):
-        return False
-    return True
+    descriptor = open_transcript(path)
+    if descriptor >= 0:
+        os.close(descriptor)
+    return descriptor >= 0
 
 
 def has_ended_before(harness: str, path: str | None, call: str, at: float, world: World) -> bool:
@@ -86,21 +79,15 @@ def has_ended_before(harness: str, path: str | None, call: str, at: float, world
         return False
     word = call.encode("utf-8", "replace")
     try:
-        descriptor = os.open(path or "", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return False
-    try:
-        for line in read_backwards(descriptor, world) if word else ():
+        for line in read_backwards(path, world) if word else ():
             if word in line and any(
                 name == call and (fate.said == FAILURE or (fate.said == SUCCESS and reader.SUCCESS_IS_END))
                 for name, fate, _ in read_lines(reader, line)
             ):
                 return is_written_before(line, at)
-        return False
     except (OSError, Unverified):
-        return False
-    finally:
-        os.close(descriptor)
+        pass
+    return False
 
 
 def is_written_before(line: bytes, at: float) -> bool:
@@ -137,9 +124,8 @@ def read_notices(harness: str, path: str | None, since: int, world: World) -> tu
     read_notice = getattr(find_part(harness, "call_outcomes"), "read_notice", None)
     if read_notice is None:
         return fates, since
-    try:
-        descriptor = os.open(path or "", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
+    descriptor = open_transcript(path)
+    if descriptor < 0:
         return fates, since
     try:
         size = os.fstat(descriptor).st_size

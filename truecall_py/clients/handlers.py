@@ -102,6 +102,26 @@ class Handler:
                 return word.partition("=")[2]
         return ""
 
+    def render_install(self) -> str:
+        """The command that writes this registration again."""
+        if self.scope == PLUGIN_SCOPE:
+            return self.about.plugin.install if self.about.plugin else ""
+        return f"{self.render_cd()}truecall install {self.harness}{' --project' if self.scope == PROJECT else ''}"
+
+    def render_cd(self) -> str:
+        """How to get to the folder whose file this is, where that is another than the current one."""
+        folder = self.path.removesuffix(f"/{self.about.project}")
+        away = self.scope == PROJECT and folder not in (self.path, os.getcwd())
+        return f"cd {quote_word(folder)} && " if away else ""
+
+    def render_uninstall(self) -> str:
+        """The command that takes this registration out."""
+        if self.scope == PLUGIN_SCOPE:
+            return self.about.plugin.remove if self.about.plugin else ""
+        if self.path != place(self.about, self.scope, os.getcwd()) or not self.python:
+            return f"take the entry out of {self.path} by hand"
+        return f"truecall uninstall {self.harness}{' --project' if self.scope == PROJECT else ''}"
+
 
 @record(frozen=True)
 class Inventory:
@@ -110,29 +130,6 @@ class Inventory:
     handlers: tuple[Handler, ...]
     findings: tuple[Finding, ...]
     read: dict[str, str]
-
-
-def render_install(handler: Handler) -> str:
-    """The command that writes this registration again."""
-    if handler.scope == PLUGIN_SCOPE:
-        return handler.about.plugin.install if handler.about.plugin else ""
-    return f"{render_cd(handler)}truecall install {handler.harness}{' --project' if handler.scope == PROJECT else ''}"
-
-
-def render_cd(handler: Handler) -> str:
-    """How to get to the folder whose file this is, where that is another than the current one."""
-    folder = handler.path.removesuffix(f"/{handler.about.project}")
-    away = handler.scope == PROJECT and folder not in (handler.path, os.getcwd())
-    return f"cd {quote_word(folder)} && " if away else ""
-
-
-def render_uninstall(handler: Handler) -> str:
-    """The command that takes this registration out."""
-    if handler.scope == PLUGIN_SCOPE:
-        return handler.about.plugin.remove if handler.about.plugin else ""
-    if handler.path != place(handler.about, handler.scope, os.getcwd()) or not handler.python:
-        return f"take the entry out of {handler.path} by hand"
-    return f"truecall uninstall {handler.harness}{' --project' if handler.scope == PROJECT else ''}"
 
 
 def is_ours(command: Any, name: str, scope: str) -> bool:

@@ -7,11 +7,12 @@ import os
 import time
 
 from truecall_py.core.errors import PayloadError
-from truecall_py.core.fast_json import JsonError, loads
+from truecall_py.core.fast_json import JsonError, dumps, loads
 from truecall_py.core.types import ABSENT, FAILURE, STOP_EVENTS, SUCCESS, UNKNOWN, Reply, Stop, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 CONTENT_KINDS = frozenset(("write", "edit"))
@@ -32,6 +33,14 @@ def make_unanswered(call: ToolCall, event: str) -> ToolCall:
     unsaid = {"event": event, "reported": UNKNOWN, "exit_code": None, "transcript": None, "duration": None,
               "result": ABSENT, "text": None, "is_error": None, "response": ABSENT}  # fmt: skip
     return ToolCall(**{**call.__dict__, **unsaid})
+
+
+def announce(parse: Callable[[Any], ToolCall | None], payload: dict[str, Any], event: str) -> ToolCall | None:
+    """The call that a payload of this event announces, read by the client's `parse`; None for another event."""
+    if payload.get("hook_event_name") != event:
+        return None
+    call = parse({**payload, "hook_event_name": "PostToolUse"})
+    return None if call is None else make_unanswered(call, event)
 
 
 def stopping(harness: str, payload: dict[str, Any], turn: str) -> Stop | None:
@@ -58,12 +67,17 @@ def stopping(harness: str, payload: dict[str, Any], turn: str) -> Stop | None:
 def hold(event: str, text: str, notices: tuple[str, ...]) -> Reply:
     """The answer at a stop: `text` keeps the agent going ("": it stops), notices are the person's. No other key: a
     client may drop the whole answer for one."""
-    from truecall_py.core.fast_json import dumps
-
     answer: dict[str, Any] = {"decision": "block", "reason": text} if text else {}
     if notices:
         answer["systemMessage"] = "\n".join(notices)
     return Reply(dumps(answer) if answer else "")
+
+
+def refuse(event: str, reason: str, notices: tuple[str, ...], decision: str = "deny") -> Reply:
+    """The answer that keeps a call from being made, in the shape of Claude Code's."""
+    inside = {"hookEventName": event, "permissionDecision": decision, "permissionDecisionReason": reason}
+    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
+    return Reply(dumps({**answer, "hookSpecificOutput": inside}))
 
 
 def quote_word(text: str) -> str:

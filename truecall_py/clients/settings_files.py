@@ -34,6 +34,13 @@ class Seen:
     data: bytes | None
     mode: int = 0
 
+    def decode(self) -> str:
+        """The text of the file. Raises SettingsError where it is not UTF-8."""
+        try:
+            return (self.data or b"").decode()
+        except UnicodeDecodeError as error:
+            raise SettingsError(f"it is not UTF-8: byte {error.start}", 0, "save it as UTF-8") from None
+
 
 def look(path: str) -> Seen:
     """The file as it is. Raises ChangeError for one that cannot be read or must not be replaced."""
@@ -47,14 +54,6 @@ def look(path: str) -> Seen:
         what = f"it cannot be read: {error.strerror}"
         raise ChangeError(what, path, "look at what it is and at its permissions") from None
     return Seen(path, target, data, modes.S_IMODE(about.st_mode))
-
-
-def decode_text(seen: Seen) -> str:
-    """The text of a file. Raises SettingsError where it is not UTF-8."""
-    try:
-        return (seen.data or b"").decode()
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"it is not UTF-8: byte {error.start}", 0, "save it as UTF-8") from None
 
 
 def place(about: Registration, scope: str, project: str) -> str:
@@ -111,7 +110,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def read_plain(path: str) -> dict[str, Any]:
     """A file of TOML, or of JSON with comments, as plain data; empty where there is none that can be read."""
     try:
-        text = decode_text(look(path))
+        text = look(path).decode()
         found = parse_toml(text) if path.endswith(".toml") else Document(text).root.plain()
     except TruecallError:
         return {}
@@ -121,7 +120,7 @@ def read_plain(path: str) -> dict[str, Any]:
 def read_as_client(path: str, about: Registration) -> dict[str, Any]:
     """What a settings file tells this client; empty for one that it does not read."""
     try:
-        doc = Document(decode_text(look(path)))
+        doc = Document(look(path).decode())
     except TruecallError:
         return {}
     if doc.trailing or (doc.comments and COMMENTS not in about.reads) or (doc.bom and BOM not in about.reads):

@@ -10,17 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from truecall_py import clients
 from truecall_py.clients import settings_rules, switches
-from truecall_py.clients.handlers import (
-    ERROR,
-    NOTE,
-    OK,
-    WARNING,
-    Finding,
-    Handler,
-    Inventory,
-    render_install,
-    render_uninstall,
-)
+from truecall_py.clients.handlers import ERROR, NOTE, OK, WARNING, Finding, Handler, Inventory
 from truecall_py.clients.jsonc import Document, place
 from truecall_py.clients.registration import PLUGIN, SCRIPT, Registration
 from truecall_py.clients.settings_files import PROJECT, USER, find_repository
@@ -49,7 +39,7 @@ def find_client_faults(name: str, found: Inventory, project: str, given: Mapping
                    [each.lower() for each in events]]  # fmt: skip
         if missing:
             yield Finding(WARNING, name, f"not registered for {', '.join(missing)}: such calls are not judged",
-                          path, render_install(here[0]))  # fmt: skip
+                          path, here[0].render_install())  # fmt: skip
     yield from find_unread(mine, found)
     for handler in mine:
         yield from find_handler_faults(handler, given)
@@ -78,14 +68,14 @@ def find_unread(mine: list[Handler], found: Inventory) -> Iterator[Finding]:
             continue
         doc = Document(found.read[handler.path])
         for fault in settings_rules.find_faults(doc, handler.about):
-            do = render_install(handler) if fault.ours else "fix it there, and run truecall doctor again"
+            do = handler.render_install() if fault.ours else "fix it there, and run truecall doctor again"
             where = f"{handler.path}:{place(doc.text, fault.offset)}"
             yield Finding(WARNING if fault.only else ERROR, handler.harness, fault.what, where, do)
 
 
 def find_handler_faults(handler: Handler, given: Mapping[str, str]) -> Iterator[Finding]:
     """Whether the programs are there, the words fit, and the client waits long enough."""
-    name, do = handler.harness, render_install(handler)
+    name, do = handler.harness, handler.render_install()
     words = handler.words
     launcher = words[0] if words else ""
     if handler.about.plugin is not None:
@@ -134,11 +124,11 @@ def compare_timeouts(handler: Handler) -> Iterator[Finding]:
     who, longest = about.longest
     if given > longest > 0:
         what = f"{who} cannot count to {about.timeout[0]}: {handler.timeout!r}, and ends the hook at once"
-        yield Finding(ERROR, handler.harness, what, handler.where, render_install(handler))
+        yield Finding(ERROR, handler.harness, what, handler.where, handler.render_install())
     if given / unit < deadline + MARGIN:
         what = f"the client waits {given / unit:g} s ({about.timeout[0]}: {handler.timeout!r}), the hook works up to"
         yield Finding(ERROR, handler.harness, f"{what} {deadline:g} s: a slow check would be lost in silence",
-                      handler.where, render_install(handler))  # fmt: skip
+                      handler.where, handler.render_install())  # fmt: skip
 
 
 def find_drafts(names: list[str], project: str) -> Iterator[Finding]:
@@ -160,7 +150,7 @@ def find_duplicates(name: str, mine: list[Handler]) -> Iterator[Finding]:
         if len(here) > 1:
             places = " and ".join(dict.fromkeys(handler.where for handler in here))
             what = f"{event} is registered {len(here)} times, so each call is judged {len(here)} times"
-            yield Finding(WARNING, name, what, places, render_uninstall(here[-1]))
+            yield Finding(WARNING, name, what, places, here[-1].render_uninstall())
 
 
 def check_folder_trust(about: Registration, project: str) -> Finding:

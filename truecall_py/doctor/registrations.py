@@ -16,7 +16,7 @@ from truecall_py.clients.handlers import ERROR, PLUGIN_SCOPE, WARNING, Finding, 
 from truecall_py.clients.jsonc import Document, SettingsError
 from truecall_py.clients.payload import quote_word
 from truecall_py.clients.registration import FLAT, GROUPS, PLUGIN, SCRIPT, Registration, split_words
-from truecall_py.clients.settings_files import PROJECT, USER, decode_text, find_repository, look, place
+from truecall_py.clients.settings_files import PROJECT, USER, find_repository, look, place
 from truecall_py.core.errors import TruecallError
 from truecall_py.core.paths import find_launcher
 from truecall_py.setup import hook_entries
@@ -49,7 +49,7 @@ def take_inventory(names: list[str], project: str) -> Inventory:
                 continue
             done.add(real)
             try:
-                text = read[path] = decode_text(look(path))
+                text = read[path] = look(path).decode()
                 handlers += list_handlers(about, scope, path, text)
             except SettingsError as error:
                 text = read.get(path, "")

@@ -10,16 +10,7 @@ from truecall_py import clients
 from truecall_py.clients import jsonc, registration
 from truecall_py.clients.jsonc import Document, SettingsError
 from truecall_py.clients.registration import FLAT, GROUPS, MARK, PLUGIN, SCRIPT, Registration
-from truecall_py.clients.settings_files import (
-    PROJECT,
-    USER,
-    ChangeError,
-    Seen,
-    decode_text,
-    find_repository,
-    look,
-    place,
-)
+from truecall_py.clients.settings_files import PROJECT, USER, ChangeError, Seen, find_repository, look, place
 from truecall_py.core import paths
 from truecall_py.core.errors import UsageError
 from truecall_py.core.hashing import sha256
@@ -150,7 +141,7 @@ def registers_truecall(job: Job, path: str) -> bool:
         seen = look(path)
         if seen.target == look(job.path).target or seen.data is None:
             return False
-        text = decode_text(seen)
+        text = seen.decode()
         if job.about.form in (SCRIPT, PLUGIN):
             return bool(own_lines(text)) or MARK in text
         return bool(hook_entries.list_own_handlers(Document(text), job.about))
@@ -166,7 +157,7 @@ def merge_settings(job: Job, seen: Seen) -> Change:
         created = ("hooks", *(f"hooks/{event}" for event in job.about.events))
         new = Record(seen.target, None, (sha256(text.encode()),), (), created)
         return Change(seen, text.encode(), new, seen.target)
-    text = decode_text(seen)
+    text = seen.decode()
     had = old if old is not None and hook_entries.list_own_handlers(Document(text), job.about) else None
     result = hook_entries.merge_entries(text, job.about, job.commands, had.pieces if had else ())
     data = result.text.encode()
@@ -188,7 +179,7 @@ def remove_registration(job: Job, seen: Seen, old: Record | None) -> bytes | Non
         return old.before
     if seen.data is None:
         return None
-    text = decode_text(seen)
+    text = seen.decode()
     if not hook_entries.list_own_handlers(Document(text), job.about):
         return seen.data
     left = hook_entries.remove_entries(text, job.about, old.created if old else None, old.pieces if old else ())
@@ -212,7 +203,7 @@ def build_program(job: Job, seen: Seen) -> Change:
     wrote = old is not None and old.wrote(seen.data)
     base, data = old.before if wrote and old is not None else None, wanted
     if seen.data is not None:
-        text = decode_text(seen)
+        text = seen.decode()
         mine = own_lines(text) if job.about.form == SCRIPT else []
         for line in mine:
             text = text.replace(line, job.command(job.about.events[0]))
@@ -254,13 +245,13 @@ def add_client_trust(job: Job, change: Change, trust: ModuleType) -> tuple[Chang
     seen, name, path = trust_file(job, trust)
     beside = look(os.path.join(os.path.dirname(job.path), trust.FILE))
     try:
-        trust.refuse_second(decode_text(beside))
+        trust.refuse_second(beside.decode())
     except SettingsError as error:
         raise make_refusal(error, beside, trust.paste(job.about, job.command)) from None
     try:
         before, after = parse_document(change.seen.data), parse_document(change.data)
-        text, piece = trust.grant(decode_text(seen), path, before, after)
-        remarks = trust.remarks(decode_text(seen), path, job.scope == PROJECT, job.project)
+        text, piece = trust.grant(seen.decode(), path, before, after)
+        remarks = trust.remarks(seen.decode(), path, job.scope == PROJECT, job.project)
     except SettingsError as error:
         raise make_refusal(error, seen, "") from None
     old = backups.load(job.state, name)
@@ -279,7 +270,7 @@ def remove_client_trust(job: Job, change: Change, trust: ModuleType) -> Change:
     pieces = old.pieces if old is not None else ()
     try:
         before, after = parse_document(change.seen.data), parse_document(change.data)
-        left = trust.revoke(decode_text(seen), path, before, after, pieces)
+        left = trust.revoke(seen.decode(), path, before, after, pieces)
     except SettingsError as error:
         raise make_refusal(error, seen, "") from None
     ours = old is not None and not left.strip() and (old.before is None or bool(old.before.strip()))
@@ -300,7 +291,7 @@ def uninstall(job: Job) -> Plan:
         elif seen.data is None or (old is not None and old.wrote(seen.data)):
             left = old.before if old is not None else None
         else:
-            text = decode_text(seen)
+            text = seen.decode()
             left = seen.data
             if job.about.form == SCRIPT and own_lines(text):
                 left = remove_own_lines(text)

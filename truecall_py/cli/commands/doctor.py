@@ -20,7 +20,7 @@ import click
 from truecall_py.cli.commands.install import HARNESSES, name_clients
 from truecall_py.cli.commands.lint import NEARLY
 from truecall_py.clients import load_hook
-from truecall_py.clients.handlers import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler, render_install
+from truecall_py.clients.handlers import ERROR, NOTE, OK, PLUGIN_SCOPE, WARNING, Finding, Handler
 from truecall_py.clients.payload import quote_word
 from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError
@@ -134,10 +134,10 @@ def prove_registration(handler: Handler, around: Surroundings) -> Finding:
     name, event = handler.harness, handler.event
     if event not in (*load_hook(name).HANDLED, *handler.about.events):
         return Finding(WARNING, name, f"{event} is an event that truecall does not judge", handler.where,
-                       render_install(handler))  # fmt: skip
+                       handler.render_install())  # fmt: skip
     if why := registrations.explain_unproven(handler, os.getcwd()):
         what = f"{event} was not proven: a project's file holds the command, and {why}"
-        return Finding(WARNING, name, what, handler.where, f"look at it, then: {render_install(handler)}")
+        return Finding(WARNING, name, what, handler.where, f"look at it, then: {handler.render_install()}")
     if around.withheld:
         what = f"{event} was not proven: what a project's file has loaded into every hook is not run here"
         return Finding(WARNING, name, f"{what} ({', '.join(around.withheld)})", handler.where,
@@ -151,14 +151,14 @@ def prove_registration(handler: Handler, around: Surroundings) -> Finding:
             code, out, err = run_handler(handler, handler.run, payload, folder, around)
         except subprocess.TimeoutExpired as late:
             why = f"no answer to the canary of {event} within {late.timeout:g} s: the client goes on in silence"
-            return Finding(ERROR, name, why, handler.where, render_install(handler))
+            return Finding(ERROR, name, why, handler.where, handler.render_install())
         except (OSError, ValueError) as error:
             why = f"no shell could be started with the command: {error}"
-            return Finding(ERROR, name, why, handler.where, render_install(handler))
+            return Finding(ERROR, name, why, handler.where, handler.render_install())
         took = time.monotonic() - began
     wrong = self_test.find_fault(name, event, payload, code, out, err)
     if wrong:
-        do = render_install(handler)
+        do = handler.render_install()
         if handler.option("--contracts") and not out:
             what = f"the canary of {event} cannot prove a command that names its own --contracts"
             return Finding(WARNING, name, what, handler.where, do)
@@ -175,7 +175,7 @@ def prove_judgement(handler: Handler, around: Surroundings) -> Finding:
     """Runs the line of ours with a trusted contract that the canary breaks, then with what keeps it: whether the
     engine and a check work, and the answer is right. At the event before a call: whether it looks."""
     name, event = handler.harness, handler.event
-    then = render_install(handler)
+    then = handler.render_install()
     do = f"install truecall's package again (a part of it may be missing), then: {then}"
     with tempfile.TemporaryDirectory(prefix="truecall-doctor-") as scratch:
         folder = os.path.realpath(scratch)
@@ -208,7 +208,7 @@ def check_snapshot(handler: Handler, kept: bool, answer: tuple[int, bytes, bytes
     wrong = self_test.find_silent_fault(answer[0], answer[1]) or ("" if kept else "what it saw was not kept")
     if wrong:
         what = f"{handler.event}: {wrong}, so what changed in a call cannot be told"
-        return Finding(ERROR, handler.harness, what, handler.where, render_install(handler))
+        return Finding(ERROR, handler.harness, what, handler.where, handler.render_install())
     return Finding(OK, handler.harness, f"{handler.event} looked before the canary, and kept what it saw")
 
 

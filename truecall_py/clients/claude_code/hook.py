@@ -3,9 +3,10 @@ real client (2.1.197 and 2.1.332); none comes from documentation."""
 
 from __future__ import annotations
 
-from truecall_py.clients import payload as content
-from truecall_py.clients.payload import make_unanswered, read, resolve_folder, resolve_path
+from truecall_py.clients import payload as payloads
+from truecall_py.clients.payload import read, resolve_folder, resolve_path
 from truecall_py.core.errors import PayloadError
+from truecall_py.core.fast_json import dumps
 from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
 TYPE_CHECKING = False
@@ -113,10 +114,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
 
 def announced(payload: dict[str, Any]) -> ToolCall | None:
     """The call that is about to be made; None for any other event. Its cwd is the folder in which it starts."""
-    if payload.get("hook_event_name") != BEFORE:
-        return None
-    call = parse({**payload, "hook_event_name": HANDLED[0]})
-    return None if call is None else make_unanswered(call, BEFORE)
+    return payloads.announce(parse, payload, BEFORE)
 
 
 REFUSED = "<tool_use_error>"
@@ -143,12 +141,12 @@ def refused(payload: dict[str, Any]) -> tuple[ToolCall, ...]:
     return tuple(calls)
 
 
-hold = content.hold
+hold, refuse = payloads.hold, payloads.refuse
 
 
 def stopping(payload: dict[str, Any]) -> Stop | None:
     """The stop that a payload announces; None for any other event."""
-    return content.stopping(NAME, payload, "prompt_id")
+    return payloads.stopping(NAME, payload, "prompt_id")
 
 
 # Tools whose answers say that a background task has ended.
@@ -236,32 +234,15 @@ def replaced(call: ToolCall, text: str) -> Any:
     return None
 
 
-def refuse(event: str, reason: str, notices: tuple[str, ...]) -> Reply:
-    """The answer that keeps a call from being made."""
-    from truecall_py.core.fast_json import dumps
-
-    inside = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
-    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
-    return Reply(dumps({**answer, "hookSpecificOutput": inside}))
-
-
 def ask(event: str, reason: str, notices: tuple[str, ...]) -> Reply:
     """The answer that leaves a call to the person; where there is none, the client itself refuses it."""
-    from truecall_py.core.fast_json import dumps
-
-    inside = {"hookEventName": event, "permissionDecision": "ask", "permissionDecisionReason": reason}
-    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
-    return Reply(dumps({**answer, "hookSpecificOutput": inside}))
+    return payloads.refuse(event, reason, notices, "ask")
 
 
 def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:
     """The answer in the client's dialect: nothing at all when all is well. `call` is None where the payload
     could not be read."""
-    from truecall_py.core.fast_json import dumps
-
-    answer: dict[str, Any] = {}
-    if notices:
-        answer["systemMessage"] = "\n".join(notices)
+    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
     if correction is not None and correction.ends:
         answer["continue"] = False  # the reason is lost with it: the person reads the notice
         answer["stopReason"] = correction.text

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from truecall_py.clients import apply_patch
-from truecall_py.clients.payload import (
-    add_neutral_names,
-    find_claim,
-    parse_number,
-    parse_request,
-    quote_word,
-    read,
-    resolve_folder,
-    resolve_path,
-)
+from truecall_py.clients import payload as payloads
 from truecall_py.core.errors import PayloadError
+from truecall_py.core.fast_json import dumps
 from truecall_py.core.types import ABSENT, File, Reply, ToolCall
 
 TYPE_CHECKING = False
@@ -57,16 +49,16 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         raise PayloadError(f"the hook {str(event)[:60]!r} is not one that Cline's command line is known to call")
     given = record.get("input", {})
     # A model may send the list, or the one text, in the place of the object.
-    tool, args = parse_request(
+    tool, args = payloads.parse_request(
         event, record.get("name"), {"input": given} if isinstance(given, (str, list)) else given
     )
     answer = record.get("output", ABSENT)
     rows = [row for row in (answer if isinstance(answer, list) else [answer]) if is_row(row)]
-    result, text, is_error = read(answer)
+    result, text, is_error = payloads.read(answer)
     if rows:
         result, text = answer, "\n".join(map(words, rows))
     kind = "mcp" if "__" in tool else KINDS.get(tool, "other")
-    cwd = resolve_folder(root(payload))
+    cwd = payloads.resolve_folder(root(payload))
     changed = files(tool, args, cwd)
     kinds = frozenset((kind,))
     if tool == "editor":
@@ -80,17 +72,18 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     failed = failed or (isinstance(report, dict) and report.get("success") is False)
     code = exit_code(rows) if shell else None
     duration = record.get("durationMs")
+    with_content = payloads.add_neutral_names(args, content="new_text")
     return ToolCall(
         harness=NAME,
         event=HANDLED[0],
         tool=tool,
         kinds=kinds,
-        args=command(args) if shell else add_neutral_names(args, content="new_text") if "write" in kinds else args,
+        args=command(args) if shell else with_content if "write" in kinds else args,
         files=changed,
         result=result,
         is_error=is_error,
         text=text,
-        reported=find_claim(shell, failed, code),
+        reported=payloads.find_claim(shell, failed, code),
         exit_code=code,
         cwd=cwd,
         start_cwd=cwd,
@@ -115,7 +108,7 @@ def is_row(item: Any) -> bool:
 
 
 def words(row: dict[str, Any]) -> str:
-    return read(row.get("result"))[1] or str(row.get("error") or "")
+    return payloads.read(row.get("result"))[1] or str(row.get("error") or "")
 
 
 def exit_code(rows: list[dict[str, Any]]) -> int | None:
@@ -123,7 +116,9 @@ def exit_code(rows: list[dict[str, Any]]) -> int | None:
     if rows and all(row["success"] for row in rows):
         return 0
     error = rows[0].get("error") if len(rows) == 1 else None
-    return parse_number(error.removeprefix(CODE)) if isinstance(error, str) and error.startswith(CODE) else None
+    if not isinstance(error, str) or not error.startswith(CODE):
+        return None
+    return payloads.parse_number(error.removeprefix(CODE))
 
 
 def command(args: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +136,7 @@ def line(item: Any) -> str:
     if isinstance(item, dict) and isinstance(item.get("command"), str):
         more = item.get("args")
         words = map(str, more if isinstance(more, list) else ())
-        return " ".join([item["command"], *map(quote_word, words)])
+        return " ".join([item["command"], *map(payloads.quote_word, words)])
     return item if isinstance(item, str) else ""
 
 
@@ -158,7 +153,7 @@ def files(tool: str, args: dict[str, Any], cwd: str | None) -> tuple[File, ...]:
         return ()
     new, content = creates(args), args.get("new_text")
     whole_text = content if new and isinstance(content, str) else None
-    return (File(resolve_path(path, cwd), "add" if new else "update", whole_text),)
+    return (File(payloads.resolve_path(path, cwd), "add" if new else "update", whole_text),)
 
 
 def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:
@@ -166,6 +161,4 @@ def render(event: str, call: ToolCall | None, correction: Correction | None, not
     end the whole run), and there is no field for the person."""
     if correction is None:
         return Reply()
-    from truecall_py.core.fast_json import dumps
-
     return Reply(dumps({"cancel": False, "contextModification": correction.text}))

@@ -9,7 +9,7 @@ from typing import Any
 
 from truecall_py.clients.codex import trust
 from truecall_py.clients.codex.registration import REGISTRATION
-from truecall_py.clients.handlers import ERROR, OK, PLUGIN_SCOPE, Finding, Handler, Inventory, is_ours, render_install
+from truecall_py.clients.handlers import ERROR, OK, PLUGIN_SCOPE, Finding, Handler, Inventory, is_ours
 from truecall_py.clients.jsonc import SettingsError
 from truecall_py.clients.settings_files import PROJECT, USER, list_names, parse_toml, place, read_plain
 from truecall_py.clients.switches import make_finding
@@ -83,7 +83,8 @@ def find_faults(mine: list[Handler], found: Inventory, project: str) -> Iterator
         stored = state.get(key, {}).get("trusted_hash")
         if stored != digest:
             why = "it was changed after it was trusted" if stored else "nobody trusted it yet"
-            do = "start codex, and trust the hook there" if handler.scope == PLUGIN_SCOPE else render_install(handler)
+            plugin = handler.scope == PLUGIN_SCOPE
+            do = "start codex, and trust the hook there" if plugin else handler.render_install()
             yield Finding(ERROR, name, f"Codex does not trust this hook ({why}) and skips it in silence",
                           handler.where, do)  # fmt: skip
         else:

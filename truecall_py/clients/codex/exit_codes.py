@@ -6,8 +6,6 @@ calls). A record that is not found stays unknown; it is never guessed from the t
 
 from __future__ import annotations
 
-import os
-
 from truecall_py.clients.transcript_tail import read_backwards
 from truecall_py.core.fast_json import JsonError, loads
 from truecall_py.core.types import FAILURE, SUCCESS, UNKNOWN
@@ -22,29 +20,17 @@ STATUSES = {"completed": SUCCESS, "failed": FAILURE, "declined": FAILURE}
 
 def read_outcome(call: ToolCall, world: World) -> tuple[int | None, str]:
     """(exit code or None, success | failure | unknown) of `call` in its transcript."""
+    wanted = call.call_id.encode("utf-8", "replace")
     try:
-        descriptor = os.open(call.transcript or "", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return None, UNKNOWN
-    try:
-        return last_record(descriptor, call.call_id, world)
+        for line in read_backwards(call.transcript, world) if wanted else ():
+            if wanted in line and b"item_completed" in line and (outcome := read_line(line, call.call_id)):
+                return outcome
     except OSError:
-        return None, UNKNOWN
-    finally:
-        os.close(descriptor)
-
-
-def last_record(descriptor: int, call_id: str, world: World) -> tuple[int | None, str]:
-    wanted = call_id.encode("utf-8", "replace")
-    for line in read_backwards(descriptor, world) if wanted else ():
-        if wanted in line and b"item_completed" in line:
-            code = read(line, call_id)
-            if code is not None:
-                return code
+        pass
     return None, UNKNOWN
 
 
-def read(line: bytes, call_id: str) -> tuple[int | None, str] | None:
+def read_line(line: bytes, call_id: str) -> tuple[int | None, str] | None:
     try:
         record = loads(line.decode("utf-8", "replace"))
     except JsonError:

@@ -7,9 +7,10 @@ writes the exact keys and nothing else.
 from __future__ import annotations
 
 from truecall_py.clients import apply_patch
-from truecall_py.clients import payload as content
-from truecall_py.clients.payload import make_unanswered, read, resolve_folder
+from truecall_py.clients import payload as payloads
+from truecall_py.clients.payload import read, resolve_folder
 from truecall_py.core.errors import PayloadError
+from truecall_py.core.fast_json import dumps
 from truecall_py.core.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
 
 TYPE_CHECKING = False
@@ -94,20 +95,17 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
 
 def announced(payload: dict[str, Any]) -> ToolCall | None:
     """The call that is about to be made; None for any other event."""
-    if payload.get("hook_event_name") != BEFORE:
-        return None
-    call = parse({**payload, "hook_event_name": HANDLED[0]})
-    return None if call is None else make_unanswered(call, BEFORE)
+    return payloads.announce(parse, payload, BEFORE)
 
 
-hold = content.hold
+hold, refuse = payloads.hold, payloads.refuse
 # Not every call that was announced is told of again: how it ended is in the transcript.
 ENDS_UNTOLD = True
 
 
 def stopping(payload: dict[str, Any]) -> Stop | None:
     """The stop that a payload announces; None for any other event."""
-    return content.stopping(NAME, payload, "turn_id")
+    return payloads.stopping(NAME, payload, "turn_id")
 
 
 def inner(call: ToolCall) -> ToolCall:
@@ -135,10 +133,8 @@ def inner(call: ToolCall) -> ToolCall:
 
 def waits(payload: dict[str, Any]) -> ToolCall | None:
     """The call that a person is asked about; None for any other event. It has no id of its own."""
-    if payload.get("hook_event_name") != "PermissionRequest" or not isinstance(payload.get("tool_name"), str):
-        return None
-    call = parse({**payload, "hook_event_name": HANDLED[0]})
-    return None if call is None else make_unanswered(call, "PermissionRequest")
+    has_tool = isinstance(payload.get("tool_name"), str)
+    return payloads.announce(parse, payload, "PermissionRequest") if has_tool else None
 
 
 def neutral(args: dict[str, Any], changed: tuple[File, ...]) -> dict[str, Any]:
@@ -149,22 +145,9 @@ def neutral(args: dict[str, Any], changed: tuple[File, ...]) -> dict[str, Any]:
     return with_path if changed[0].content is None else {**with_path, "content": changed[0].content}
 
 
-def refuse(event: str, reason: str, notices: tuple[str, ...]) -> Reply:
-    """The answer that keeps a call from being made."""
-    from truecall_py.core.fast_json import dumps
-
-    inside = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
-    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
-    return Reply(dumps({**answer, "hookSpecificOutput": inside}))
-
-
 def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:
     """The answer in the client's dialect: nothing at all when all is well."""
-    from truecall_py.core.fast_json import dumps
-
-    answer: dict[str, Any] = {}
-    if notices:
-        answer["systemMessage"] = "\n".join(notices)
+    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
     if correction is not None:
         if correction.replace:
             answer["decision"] = "block"

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from truecall_py.clients.copilot_cli.registration import REGISTRATION
-from truecall_py.clients.handlers import ERROR, WARNING, Finding, Handler, Inventory, render_uninstall
+from truecall_py.clients.handlers import ERROR, WARNING, Finding, Handler, Inventory
 from truecall_py.clients.settings_files import PROJECT, list_names, read_as_client
 from truecall_py.clients.switches import find_switched_off
 
@@ -30,7 +30,7 @@ def find_faults(mine: list[Handler], found: Inventory, project: str) -> Iterator
     if shared:
         file = os.path.basename(shared[0].path)
         what = f"Copilot CLI also runs the hooks of .claude/{file}, so each call is judged twice"
-        yield Finding(WARNING, REGISTRATION.name, what, shared[0].where, render_uninstall(shared[0]))
+        yield Finding(WARNING, REGISTRATION.name, what, shared[0].where, shared[0].render_uninstall())
 
 
 def find_switches(mine: list[Handler], project: str, given: Mapping[str, str]) -> Iterator[Finding]:

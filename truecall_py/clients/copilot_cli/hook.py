@@ -4,18 +4,9 @@
 from __future__ import annotations
 
 from truecall_py.clients import apply_patch
-from truecall_py.clients.payload import (
-    add_neutral_names,
-    decode_json,
-    find_claim,
-    find_moment,
-    parse_number,
-    parse_request,
-    read_blocks,
-    resolve_folder,
-    resolve_path,
-)
+from truecall_py.clients import payload as payloads
 from truecall_py.core.errors import PayloadError
+from truecall_py.core.fast_json import dumps
 from truecall_py.core.types import ABSENT, UNKNOWN, File, Reply, ToolCall
 
 TYPE_CHECKING = False
@@ -76,7 +67,8 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     elif event not in HANDLED:
         raise PayloadError(f"the event {str(event)[:60]!r} is not one that Copilot CLI is known to send")
     given = payload.get("toolName", payload.get("tool_name"))
-    tool, args = parse_request(event, given, arguments(given, payload.get("toolArgs", payload.get("tool_input", {}))))
+    args = arguments(given, payload.get("toolArgs", payload.get("tool_input", {})))
+    tool, args = payloads.parse_request(event, given, args)
     failed = event in FAILED
     answer = payload.get("error") if failed else payload.get("toolResult", payload.get("tool_result"))
     if answer is None:
@@ -84,7 +76,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     about: dict[str, Any] = answer if isinstance(answer, dict) else {"resultType": "success"}
     text = about.get("textResultForLlm", about.get("text_result_for_llm")) if about is answer else answer
     text = text if isinstance(text, str) else None
-    cwd = resolve_folder(payload.get("cwd"))
+    cwd = payloads.resolve_folder(payload.get("cwd"))
     changed = files(tool, args, cwd)
     kinds = apply_patch.classify_patch(changed) if tool == "apply_patch" else frozenset((kind(tool, args),))
     shell = "shell" in kinds
@@ -96,17 +88,17 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=event,
         tool=tool,
         kinds=kinds,
-        args=add_neutral_names(args, content="file_text") if "write" in kinds else args,
+        args=payloads.add_neutral_names(args, content="file_text") if "write" in kinds else args,
         files=changed,
         result=ABSENT if failed else answer if builtin else result(text or ""),
         text=text,
-        reported=UNKNOWN if background else find_claim(shell, failed, code),
+        reported=UNKNOWN if background else payloads.find_claim(shell, failed, code),
         exit_code=code,
         cwd=cwd,
         # A shell that is used again stays where it was created, and no payload says where that is.
         start_cwd=None if shell and args.get("shellId") else cwd,
         session=str(payload.get("sessionId", payload.get("session_id", ""))),
-        call_id=find_moment(payload.get("timestamp")),
+        call_id=payloads.find_moment(payload.get("timestamp")),
         background=background,
         response=answer,
     )
@@ -116,7 +108,7 @@ def arguments(tool: object, given: object) -> object:
     """The arguments, which come as an object or as its JSON; a patch may come as it is."""
     if not isinstance(given, str):
         return given
-    args = decode_json(given)
+    args = payloads.decode_json(given)
     return {"input": given} if args is ABSENT and tool == "apply_patch" else {} if given == "" else args
 
 
@@ -135,15 +127,15 @@ def files(tool: str, args: dict[str, Any], cwd: str | None) -> tuple[File, ...]:
         return ()
     content = args.get("file_text") if what == "write" else None
     action = "add" if what == "write" else "update"
-    return (File(resolve_path(path, cwd), action, content if isinstance(content, str) else None),)
+    return (File(payloads.resolve_path(path, cwd), action, content if isinstance(content, str) else None),)
 
 
 def result(text: str) -> Any:
     """The structured result. The client joins the blocks of an MCP answer with an empty line."""
-    decoded_text = decode_json(text)
+    decoded_text = payloads.decode_json(text)
     if decoded_text is not ABSENT or "\n\n" not in text:
         return decoded_text
-    return read_blocks([{"type": "text", "text": piece} for piece in text.split("\n\n")])[0]
+    return payloads.read_blocks([{"type": "text", "text": piece} for piece in text.split("\n\n")])[0]
 
 
 def ended(text: str) -> tuple[int | None, bool]:
@@ -153,7 +145,7 @@ def ended(text: str) -> tuple[int | None, bool]:
         lines.pop()
     last = lines[-1].rstrip() if lines else ""
     if last.startswith(STARTS) and last.endswith(">") and ENDED in last:
-        return parse_number(last[:-1].rpartition(ENDED)[2]), False
+        return payloads.parse_number(last[:-1].rpartition(ENDED)[2]), False
     return None, last.startswith(RUNNING)
 
 
@@ -161,8 +153,6 @@ def render(event: str, call: ToolCall | None, correction: Correction | None, not
     """The answer in the client's dialect: nothing at all when all is well. It has no field for the person."""
     if correction is None:
         return Reply()
-    from truecall_py.core.fast_json import dumps
-
     if correction.replace and (call.event if call else event) not in FAILED:
         return Reply(dumps({"decision": "block", "reason": correction.text}))
     return Reply(dumps({"additionalContext": correction.text}))

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from truecall_py.clients import llm_parts
-from truecall_py.clients.payload import (
-    add_neutral_names,
-    find_claim,
-    find_moment,
-    parse_number,
-    parse_request,
-    resolve_folder,
-    resolve_path,
-)
+from truecall_py.clients import payload as payloads
 from truecall_py.core.errors import PayloadError
+from truecall_py.core.fast_json import dumps
 from truecall_py.core.types import ABSENT, UNKNOWN, Reply, ToolCall
 
 TYPE_CHECKING = False
@@ -62,7 +55,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         return None
     if event not in HANDLED:
         raise PayloadError(f"the event {str(event)[:60]!r} is not one that Gemini CLI is known to send")
-    tool, args = parse_request(event, payload.get("tool_name"), payload.get("tool_input", {}))
+    tool, args = payloads.parse_request(event, payload.get("tool_name"), payload.get("tool_input", {}))
     # The client says itself which server an MCP tool is of; its prefix alone is as sure.
     mcp = isinstance(payload.get("mcp_context"), dict) or tool.startswith("mcp_")
     what = "mcp" if mcp else KINDS.get(tool, "other")
@@ -73,23 +66,23 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     failed = about.get("error") is not None
     background = shell and (text or "").startswith(MOVED)
     code, broken = ended(text or "", about.get("returnDisplay")) if shell and not background else (None, False)
-    cwd = resolve_folder(payload.get("cwd"))
+    cwd = payloads.resolve_folder(payload.get("cwd"))
     start = args.get("dir_path")
     return ToolCall(
         harness=NAME,
         event=event,
         tool=tool,
         kinds=frozenset((what,)),
-        args=add_neutral_names(args, path="file_path"),
+        args=payloads.add_neutral_names(args, path="file_path"),
         files=llm_parts.list_files(what, args, answer, cwd),
         result=answer if tool in KINDS and about and not mcp else result,
         text=text,
-        reported=UNKNOWN if background else find_claim(shell, failed or broken, code),
+        reported=UNKNOWN if background else payloads.find_claim(shell, failed or broken, code),
         exit_code=code,
         cwd=cwd,
-        start_cwd=resolve_path(start, cwd) if shell and isinstance(start, str) and start else cwd,
+        start_cwd=payloads.resolve_path(start, cwd) if shell and isinstance(start, str) and start else cwd,
         session=str(payload.get("session_id", "")),
-        call_id=find_moment(payload.get("timestamp")),
+        call_id=payloads.find_moment(payload.get("timestamp")),
         background=background,
         response=answer,
     )
@@ -109,16 +102,12 @@ def ended(text: str, display: Any) -> tuple[int | None, bool]:
         return None, False
     if "Signal: " in found:
         return None, True
-    return (parse_number(found["Exit Code: "]) if "Exit Code: " in found else 0), False
+    return (payloads.parse_number(found["Exit Code: "]) if "Exit Code: " in found else 0), False
 
 
 def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:
     """The answer in the client's dialect: nothing at all when all is well."""
-    from truecall_py.core.fast_json import dumps
-
-    answer: dict[str, Any] = {}
-    if notices:
-        answer["systemMessage"] = "\n".join(notices)
+    answer: dict[str, Any] = {"systemMessage": "\n".join(notices)} if notices else {}
     if correction is not None and correction.ends:
         answer["continue"] = False
         answer["stopReason"] = correction.text

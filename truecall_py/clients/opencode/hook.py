@@ -4,15 +4,9 @@
 from __future__ import annotations
 
 from truecall_py.clients import apply_patch
-from truecall_py.clients.payload import (
-    add_neutral_names,
-    decode_json,
-    parse_request,
-    read,
-    resolve_folder,
-    resolve_path,
-)
+from truecall_py.clients import payload as payloads
 from truecall_py.core.errors import PayloadError
+from truecall_py.core.fast_json import dumps
 from truecall_py.core.types import ABSENT, SUCCESS, UNKNOWN, File, Reply, ToolCall
 
 TYPE_CHECKING = False
@@ -46,17 +40,17 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     asks, answer = payload.get("input"), payload.get("output")
     if not isinstance(asks, dict):
         raise PayloadError("the payload holds no input of tool.execute.after")
-    tool, args = parse_request(HANDLED[0], asks.get("tool"), asks.get("args", {}))
+    tool, args = payloads.parse_request(HANDLED[0], asks.get("tool"), asks.get("args", {}))
     about: dict[str, Any] = answer if isinstance(answer, dict) else {}
     meta: dict[str, Any] = about["metadata"] if isinstance(about.get("metadata"), dict) else {}
-    cwd = resolve_folder(payload.get("cwd"))
+    cwd = payloads.resolve_folder(payload.get("cwd"))
     # The client's own tools answer with a text; an MCP server's with its list of blocks, whatever the tool's name.
     mcp = "output" not in about and isinstance(about.get("content"), list)
     if mcp or not isinstance(about.get("output"), str):
-        result, text, is_error = read(answer)
+        result, text, is_error = payloads.read(answer)
     else:
         text, is_error = about["output"], None
-        result = answer if tool in KINDS else decode_json(text)
+        result = answer if tool in KINDS else payloads.decode_json(text)
     changed = files(tool, args, meta, cwd)
     kinds = frozenset(("mcp" if mcp else KINDS.get(tool, "other"),))
     if tool == "apply_patch" and not mcp:
@@ -70,7 +64,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=HANDLED[0],
         tool=tool,
         kinds=kinds,
-        args=add_neutral_names(args, path="filePath"),
+        args=payloads.add_neutral_names(args, path="filePath"),
         files=() if mcp else changed,
         result=result,
         is_error=is_error,
@@ -79,7 +73,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         reported=SUCCESS if about and (not shell or code == 0) else UNKNOWN,
         exit_code=code,
         cwd=cwd,
-        start_cwd=resolve_path(start, cwd) if shell and isinstance(start, str) and start else cwd,
+        start_cwd=payloads.resolve_path(start, cwd) if shell and isinstance(start, str) and start else cwd,
         session=str(asks.get("sessionID", "")),
         call_id=str(asks.get("callID", "")),
         response=ABSENT if answer is None else answer,
@@ -93,7 +87,7 @@ def files(tool: str, args: dict[str, Any], meta: dict[str, Any], cwd: str | None
     if KINDS.get(tool) not in ("write", "edit") or not isinstance(given, str) or not given:
         return ()
     content = args.get("content") if tool == "write" else None
-    path = resolve_folder(meta.get("filepath")) or resolve_path(given, cwd)
+    path = payloads.resolve_folder(meta.get("filepath")) or payloads.resolve_path(given, cwd)
     action = "add" if meta.get("exists") is False else "update"
     return (File(path, action, content if isinstance(content, str) else None),)
 
@@ -102,6 +96,4 @@ def render(event: str, call: ToolCall | None, correction: Correction | None, not
     """The answer that the plugin puts where the model reads it. There is no field for the person."""
     if correction is None:
         return Reply()
-    from truecall_py.core.fast_json import dumps
-
     return Reply(dumps({"output" if correction.replace else "append": correction.text}))

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from truecall_py.clients import llm_parts
-from truecall_py.clients.payload import (
-    add_neutral_names,
-    find_claim,
-    parse_number,
-    parse_request,
-    resolve_folder,
-    resolve_path,
-)
+from truecall_py.clients import payload as payloads
 from truecall_py.core.errors import PayloadError
+from truecall_py.core.fast_json import dumps
 from truecall_py.core.types import ABSENT, UNKNOWN, Reply, ToolCall
 
 TYPE_CHECKING = False
@@ -59,16 +53,17 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         return None
     if event not in HANDLED:
         raise PayloadError(f"the event {str(event)[:60]!r} is not one that Qwen Code is known to send")
-    tool, args = parse_request(event, payload.get("tool_name"), payload.get("tool_input", {}))
+    tool, args = payloads.parse_request(event, payload.get("tool_name"), payload.get("tool_input", {}))
     mcp = tool.startswith("mcp__")
     what = "mcp" if mcp else KINDS.get(tool, "other")
     shell = what == "shell"
     failed = event == "PostToolUseFailure"
     answer = payload.get("error" if failed else "tool_response", ABSENT)
     result, text = llm_parts.read(answer)
+    interrupted = payload.get("is_interrupt") is True
     background = shell and not failed and (text or "").startswith(BACKGROUND)
     code = exit_code(text or "") if shell and not background else None
-    cwd = resolve_folder(payload.get("cwd"))
+    cwd = payloads.resolve_folder(payload.get("cwd"))
     start = args.get("directory")
     duration = payload.get("duration_ms")
     plain = isinstance(answer, dict) and tool in KINDS
@@ -77,14 +72,14 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=event,
         tool=tool,
         kinds=frozenset((what,)),
-        args=add_neutral_names(args, path="notebook_path" if "notebook_path" in args else "file_path"),
+        args=payloads.add_neutral_names(args, path="notebook_path" if "notebook_path" in args else "file_path"),
         files=llm_parts.list_files(what, args, answer, cwd),
         result=ABSENT if failed else answer if plain else result,
         text=text,
-        reported=UNKNOWN if background or payload.get("is_interrupt") is True else find_claim(shell, failed, code),
+        reported=UNKNOWN if background or interrupted else payloads.find_claim(shell, failed, code),
         exit_code=code,
         cwd=cwd,
-        start_cwd=resolve_path(start, cwd) if shell and isinstance(start, str) and start else cwd,
+        start_cwd=payloads.resolve_path(start, cwd) if shell and isinstance(start, str) and start else cwd,
         session=str(payload.get("session_id", "")),
         call_id=str(payload.get("tool_call_id") or payload.get("tool_use_id") or ""),
         agent=str(payload.get("agent_id", "")),
@@ -100,15 +95,13 @@ def exit_code(text: str) -> int | None:
     lines = text.rpartition("\nProcess Group PGID: ")[0].rsplit("\n", 2)
     if len(lines) < 3 or not lines[2].startswith("Signal: ") or not lines[1].startswith("Exit Code: "):
         return None
-    return parse_number(lines[1].removeprefix("Exit Code: "))
+    return payloads.parse_number(lines[1].removeprefix("Exit Code: "))
 
 
 def render(event: str, call: ToolCall | None, correction: Correction | None, notices: tuple[str, ...]) -> Reply:
     """The answer in the client's dialect: nothing at all when all is well. The person is shown nothing of a hook."""
     if correction is None:
         return Reply()
-    from truecall_py.core.fast_json import dumps
-
     if correction.replace and event == "PostToolUse":
         # Takes the place of the result; the agent goes on.
         return Reply(dumps({"continue": False, "stopReason": correction.text}))
