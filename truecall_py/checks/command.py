@@ -10,13 +10,12 @@ from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import describe, matches, quote_value
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT
+from truecall_py.core.types import ABSENT, Finished, Outcome, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Finished, Outcome, ToolCall
     from truecall_py.world.world import World
 
 NAME = "command"

@@ -13,13 +13,12 @@ from truecall_py.checks.support.outcomes import compare_effect, refuted, unverif
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import quote_value
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT
+from truecall_py.core.types import ABSENT, Outcome, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Outcome, ToolCall
     from truecall_py.world.world import World
 
 NAME = "file_exists"

@@ -11,14 +11,13 @@ from truecall_py.checks.support.outcomes import compare_effect, refuted, unverif
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import as_number, describe, has_delta, matches, quote_value
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT, OLD
+from truecall_py.core.types import ABSENT, OLD, Outcome, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from typing import Any
 
-    from truecall_py.core.types import Outcome, ToolCall
     from truecall_py.world.world import World
 
 NAME = "files"

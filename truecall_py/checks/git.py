@@ -8,14 +8,13 @@ from truecall_py.checks.support.git_common import Finding, Look, Part
 from truecall_py.checks.support.outcomes import refuted, verified
 from truecall_py.contracts.field import field
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT, NEW, OLD
+from truecall_py.core.types import ABSENT, NEW, OLD, Outcome, ToolCall
 from truecall_py.world.git import Repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Outcome, ToolCall
     from truecall_py.world.world import World
 
 NAME = "git"

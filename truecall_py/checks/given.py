@@ -7,14 +7,13 @@ from truecall_py.checks.support.outcomes import refuted, verified
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import describe, matches, quote_value
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT, REFUTED, Outcome
+from truecall_py.core.types import ABSENT, REFUTED, Outcome, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contracts.facts import Facts
-    from truecall_py.core.types import ToolCall
     from truecall_py.world.world import World
 
 NAME = "given"

@@ -16,13 +16,12 @@ from truecall_py.contracts.matchers import (
     refuse_unreachable,
 )
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT, NEW
+from truecall_py.core.types import ABSENT, NEW, Fetched, Outcome, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Fetched, Outcome, ToolCall
     from truecall_py.world.world import World
 
 NAME = "http_status"

@@ -9,13 +9,12 @@ from truecall_py.contracts.facts import find_exit_code, find_reported, value_at
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import DELTAS, describe, is_comparable, matches, quote_value, refuse_unreachable
 from truecall_py.contracts.matchers import FIELDS as OPERATORS
-from truecall_py.core.types import ABSENT
+from truecall_py.core.types import ABSENT, Outcome, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Outcome, ToolCall
     from truecall_py.world.world import World
 
 # An answer is not a command, and there is none before the call.

@@ -9,7 +9,7 @@ from truecall_py.checks.support.outcomes import refuted, unverified, verified
 from truecall_py.contracts.field import field
 from truecall_py.contracts.matchers import describe, matches
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT, NEW
+from truecall_py.core.types import ABSENT, NEW, Outcome, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.checks.support.junit import Results
-    from truecall_py.core.types import Outcome, ToolCall
     from truecall_py.world.world import World
 
 NAME = "tests"

@@ -23,14 +23,13 @@ from truecall_py.contracts.matchers import (
     refuse_unreachable,
 )
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT, OLD
+from truecall_py.core.types import ABSENT, OLD, Outcome, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from typing import Any
 
-    from truecall_py.core.types import Outcome, ToolCall
     from truecall_py.world.world import World
 
 NAME = "value"

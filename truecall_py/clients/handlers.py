@@ -6,7 +6,7 @@ import os
 import shlex
 
 from truecall_py.clients.payload import quote_word
-from truecall_py.clients.registration import VARIABLE, is_by_hand, split_words
+from truecall_py.clients.registration import VARIABLE, Registration, is_by_hand, split_words
 from truecall_py.clients.settings_files import PROJECT, place
 from truecall_py.core.record import record
 
@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.clients.registration import Registration
 
 OK, NOTE, WARNING, ERROR = "ok", "note", "warning", "error"
 PLUGIN_SCOPE = "plugin"

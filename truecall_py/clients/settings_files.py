@@ -7,7 +7,7 @@ import stat as modes
 
 from truecall_py.clients import settings_rules
 from truecall_py.clients.jsonc import Document, SettingsError
-from truecall_py.clients.registration import BOM, COMMENTS, GROUPS
+from truecall_py.clients.registration import BOM, COMMENTS, GROUPS, Registration
 from truecall_py.core.errors import TruecallError, UsageError
 from truecall_py.core.paths import read_bytes
 from truecall_py.core.record import record
@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.clients.registration import Registration
 
 USER, PROJECT = "user", "project"  # the scopes of a registration
 

@@ -12,7 +12,7 @@ from truecall_py.contract_files.lint.rules import RULES
 from truecall_py.contract_files.lint.structure import Structure
 from truecall_py.contract_files.lint.subject import Subject
 from truecall_py.contract_files.lint.warnings import ADVICE
-from truecall_py.contract_files.yaml_reader import parse
+from truecall_py.contract_files.yaml_reader import Document, parse
 from truecall_py.core import paths
 from truecall_py.core.errors import ContractError
 from truecall_py.core.record import record
@@ -21,7 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.contract_files.yaml_reader import Document
     from truecall_py.core.types import Problem
 
 

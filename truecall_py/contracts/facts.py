@@ -4,13 +4,12 @@ uses it. A fact that the client does not give stays absent."""
 from __future__ import annotations
 
 from truecall_py.clients.payload import find_text
-from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, Withheld
+from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, ToolCall, Withheld
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import File, ToolCall
     from truecall_py.world.world import World
 
 ROOTS = (

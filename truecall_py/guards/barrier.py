@@ -12,11 +12,24 @@ import time
 
 from truecall_py.checks import LOGIC, NAMES, STAGES, STRUCTURE, load_check, stage_of
 from truecall_py.contracts.facts import Facts
-from truecall_py.contracts.model import is_guard
+from truecall_py.contracts.model import Contract, is_guard
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
-from truecall_py.core.types import FAILURE, READ_ONLY, REFUTED, UNVERIFIED, VERIFIED, CheckSpec, Outcome, Verdict
+from truecall_py.core.types import (
+    FAILURE,
+    READ_ONLY,
+    REFUTED,
+    UNVERIFIED,
+    VERIFIED,
+    CheckSpec,
+    Correction,
+    Outcome,
+    Reply,
+    ToolCall,
+    Verdict,
+)
 from truecall_py.judging.engine import (
+    Application,
     Moment,
     enter_application,
     find_guarded,
@@ -32,10 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-    from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import Correction, Reply, ToolCall
     from truecall_py.guards.granted_effects import DeclaredEffects, GrantedEffects
-    from truecall_py.judging.engine import Application
     from truecall_py.judging.recorder import Recorder
     from truecall_py.ledger.events import Trial
     from truecall_py.trust.store import Source

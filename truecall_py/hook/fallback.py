@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.core.types import Correction
+from truecall_py.core.types import Correction, Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from truecall_py.core.types import Reply
     from truecall_py.hook.stdin import Options
 
 

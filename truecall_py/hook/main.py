@@ -11,7 +11,7 @@ import os
 import time
 
 from truecall_py.core.errors import DeadlineReached, PayloadError, TruecallError, TrustError
-from truecall_py.core.types import READ_ONLY, STOP_EVENTS, Correction, Reply
+from truecall_py.core.types import READ_ONLY, STOP_EVENTS, Correction, Reply, Stop, ToolCall
 from truecall_py.hook.deadline import arm_deadline, disarm_deadline
 from truecall_py.hook.stdin import Options, check_registration, find_stop_hook_active, parse_payload, read_stdin
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import Stop, ToolCall
     from truecall_py.judging.recorder import Recorder
     from truecall_py.trust.store import Source
 

@@ -8,13 +8,12 @@ import time
 
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.fast_json import JsonError, loads
-from truecall_py.core.types import DEADLINE, STOP_DEADLINE, STOP_EVENTS
+from truecall_py.core.types import DEADLINE, STOP_DEADLINE, STOP_EVENTS, Stop, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Stop, ToolCall
 
 STDIN_LIMIT = 128 * 1024 * 1024  # bytes; a 32 MB write arrives twice, as 68 MB
 OPTIONS = ("--harness", "--client", "--contracts", "--state", "--deadline")

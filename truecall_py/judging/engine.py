@@ -6,7 +6,7 @@ from __future__ import annotations
 from truecall_py.checks import STRUCTURE, stage_of
 from truecall_py.contracts.facts import Facts, find_reported
 from truecall_py.contracts.matchers import describe, matches, quote_value
-from truecall_py.contracts.model import ANSWERED
+from truecall_py.contracts.model import ANSWERED, Contract
 from truecall_py.contracts.template import resolve
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
@@ -24,7 +24,9 @@ from truecall_py.core.types import (  # fmt: skip
     UNKNOWN,
     UNVERIFIED,
     VERIFIED,
+    File,
     Outcome,
+    ToolCall,
     Verdict,
 )
 from truecall_py.judging.polling import (
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import File, ToolCall
     from truecall_py.world.snapshots import Snapshot
 
 

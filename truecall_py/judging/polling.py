@@ -4,11 +4,23 @@ verdict."""
 from __future__ import annotations
 
 from truecall_py.checks import NAMES, load_check
-from truecall_py.contracts.facts import find_reported
-from truecall_py.contracts.model import COMBINATORS
+from truecall_py.contracts.facts import Facts, find_reported
+from truecall_py.contracts.model import COMBINATORS, Contract
 from truecall_py.contracts.template import fill_fields
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import FAILURE, NEW, OLD, REFUTED, UNTOLD, UNVERIFIED, VERIFIED, CheckSpec, Outcome
+from truecall_py.core.types import (
+    FAILURE,
+    NEW,
+    OLD,
+    REFUTED,
+    UNTOLD,
+    UNVERIFIED,
+    VERIFIED,
+    CheckSpec,
+    File,
+    Outcome,
+    ToolCall,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +28,6 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from truecall_py.contracts.facts import Facts
-    from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import File, ToolCall
     from truecall_py.world.world import World
 
 RANK = {REFUTED: 2, UNVERIFIED: 1, VERIFIED: 0}

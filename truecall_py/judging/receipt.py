@@ -10,20 +10,18 @@ A receipt (in Outcome.receipt and in the ledger) is a map: `match` (required fie
 from __future__ import annotations
 
 from truecall_py.checks import load_check
-from truecall_py.contracts.facts import value_at
+from truecall_py.contracts.facts import Facts, value_at
 from truecall_py.contracts.matchers import is_same, quote_value
 from truecall_py.contracts.template import fill_fields, resolve
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT, DUPLICATE, PENDING, REFUTED, UNVERIFIED, VERIFIED, Outcome
+from truecall_py.core.types import ABSENT, DUPLICATE, PENDING, REFUTED, UNVERIFIED, VERIFIED, Outcome, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from truecall_py.contracts.facts import Facts
     from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import ToolCall
 
     Receipt = dict[str, Any]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py.core.types import ABSENT, FALSE_SUCCESS, REFUTED, VERIFIED, ToolCall
+from truecall_py.core.types import ABSENT, FALSE_SUCCESS, REFUTED, VERIFIED, ToolCall, Verdict
 from truecall_py.ledger.events import (
     COOLDOWNS,
     SHOWN_FORMS,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import Verdict
     from truecall_py.trust.store import Source
 
 

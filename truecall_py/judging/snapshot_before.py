@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from truecall_py.checks import load_check
 from truecall_py.contracts.facts import Facts
-from truecall_py.contracts.model import COMBINATORS
+from truecall_py.contracts.model import COMBINATORS, Contract
 from truecall_py.contracts.template import fill_fields
 from truecall_py.core.errors import Unverified
-from truecall_py.judging.engine import enter_application, find_applications, make_world
+from truecall_py.judging.engine import Moment, enter_application, find_applications, make_world
 from truecall_py.judging.polling import is_about
 from truecall_py.world.snapshots import key
 
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from truecall_py.contracts.model import Contract
     from truecall_py.core.types import ToolCall
-    from truecall_py.judging.engine import Moment
 
 TIME_LIMIT = 5.0  # seconds for the whole snapshot
 

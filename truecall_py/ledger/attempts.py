@@ -8,7 +8,17 @@ once its effect is there. After an edit, a call that compiles, lints or tests is
 from __future__ import annotations
 
 from truecall_py.core.record import record
-from truecall_py.core.types import FAILURE, FALSE_SUCCESS, LANDED, REFUTED, REPORTED_FAILURE, SUCCESS, VERIFIED
+from truecall_py.core.types import (
+    FAILURE,
+    FALSE_SUCCESS,
+    LANDED,
+    REFUTED,
+    REPORTED_FAILURE,
+    SUCCESS,
+    VERIFIED,
+    ToolCall,
+    Verdict,
+)
 from truecall_py.ledger.events import (
     EDITED,
     NOISE,
@@ -22,7 +32,7 @@ from truecall_py.ledger.events import (
     update_rows,
 )
 from truecall_py.ledger.open_calls import find_open_state, is_put_right
-from truecall_py.ledger.store import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
+from truecall_py.ledger.store import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, Event
 from truecall_py.policy import retry_budgets
 from truecall_py.policy.retry_budgets import COMPILE, LINT, TEST, Budget
 
@@ -31,9 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from truecall_py.core.types import ToolCall, Verdict
     from truecall_py.ledger.session_history import SessionHistory
-    from truecall_py.ledger.store import Event
 
 WORKED_ON = (COMPILE, LINT, TEST)
 NOT_YET_WRITTEN = 1 << 62  # the place in the ledger of what is not written yet

@@ -5,7 +5,7 @@ hook. All copies of one hook choose the same name."""
 from __future__ import annotations
 
 from truecall_py.ledger.events import name_turn
-from truecall_py.ledger.store import ENDED, REFUSED, REQUESTED, fit_column
+from truecall_py.ledger.store import ENDED, REFUSED, REQUESTED, Ledger, fit_column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.core.types import ToolCall
-    from truecall_py.ledger.store import Ledger
 
 BEFORE = "PreToolUse"
 COPY_WINDOW = 30.0  # seconds within which a second copy of a hook answers for a call that was refused

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from truecall_py.core.types import FALSE_SUCCESS, LANDED
 from truecall_py.ledger.events import Cooldown, name_contract_route, update_rows
-from truecall_py.ledger.store import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
+from truecall_py.ledger.store import BATCH, ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from truecall_py.ledger.store import Event
 
 
 def find_cooldowns(events: Sequence[Event], policy: Mapping[str, Any]) -> dict[str, Cooldown]:

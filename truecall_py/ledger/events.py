@@ -26,7 +26,7 @@ no contract applied).
 from __future__ import annotations
 
 from truecall_py.core.record import record
-from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.core.types import REFUTED, UNVERIFIED, VERIFIED, ToolCall, Verdict
 from truecall_py.ledger.store import Event
 
 TYPE_CHECKING = False
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from truecall_py.core.types import Verdict
     from truecall_py.policy.retry_budgets import Budget
 
 PENDING = "pending"

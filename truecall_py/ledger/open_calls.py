@@ -7,17 +7,15 @@ unverified result caused by the contract, the client or truecall.
 from __future__ import annotations
 
 from truecall_py.core.record import record
-from truecall_py.core.types import REFUTED, REPORTED_FAILURE, UNVERIFIED, VERIFIED
+from truecall_py.core.types import REFUTED, REPORTED_FAILURE, UNVERIFIED, VERIFIED, Stop
 from truecall_py.ledger.events import PENDING, identify_contract
-from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED
+from truecall_py.ledger.store import ENDED, JUDGED, REFUSED, REQUESTED, SETTLED, Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from truecall_py.core.types import Stop
-    from truecall_py.ledger.store import Event
 
 ACTIONABLE_CAUSES = ("tool", "world")
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from truecall_py.core.types import ToolCall
-from truecall_py.ledger.events import make_identity
-from truecall_py.ledger.store import ENDED, REFUSED, REQUESTED
+from truecall_py.core.types import ToolCall, Verdict
+from truecall_py.ledger.events import Cooldown, Trial, make_identity
+from truecall_py.ledger.store import ENDED, REFUSED, REQUESTED, Event, Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Verdict
-    from truecall_py.ledger.events import Cooldown, Trial
-    from truecall_py.ledger.store import Event, Ledger
 
 NEAR_EVENTS = 250  # a session's last events that decisions read
 FAR_EVENTS = 2000  # the same where something was refuted before those

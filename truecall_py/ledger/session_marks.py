@@ -9,12 +9,8 @@ from __future__ import annotations
 import os
 
 from truecall_py.core.hashing import sha256
-from truecall_py.ledger.store import LedgerError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from truecall_py.core.types import ToolCall
-    from truecall_py.ledger.store import Event, Ledger
+from truecall_py.core.types import ToolCall
+from truecall_py.ledger.store import Event, Ledger, LedgerError
 
 FOLDER = "sessions"
 ID_LENGTHS = 8, 24  # letters of a ledger's id, and of a session's

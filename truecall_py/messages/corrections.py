@@ -10,14 +10,13 @@ from __future__ import annotations
 from truecall_py.clients.payload import find_text
 from truecall_py.contracts.matchers import quote_value
 from truecall_py.core.redaction import quote, shorten
-from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, VERIFIED, Correction
+from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, VERIFIED, Correction, Outcome, ToolCall, Verdict
 from truecall_py.policy import orders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from truecall_py.core.types import Outcome, ToolCall, Verdict
     from truecall_py.ledger.events import Cooldown, Trial
     from truecall_py.policy.orders import Delivery
 

@@ -4,7 +4,7 @@ success, and none orders the same call again unchanged where that cannot help.""
 from __future__ import annotations
 
 from truecall_py.core.redaction import quote, shorten
-from truecall_py.core.types import UNVERIFIED
+from truecall_py.core.types import UNVERIFIED, ToolCall, Verdict
 from truecall_py.messages.corrections import (
     MAX_ANSWER_BYTES,
     MAX_CORRECTION_BYTES,
@@ -19,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from truecall_py.core.types import ToolCall, Verdict
     from truecall_py.ledger.events import Trial
 
 ORDERS = {

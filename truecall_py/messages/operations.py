@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from truecall_py.core.redaction import quote
-from truecall_py.core.types import PENDING, UNRESOLVED, UNTOLD_INTENT, VERIFIED, Correction
+from truecall_py.core.types import PENDING, UNRESOLVED, UNTOLD_INTENT, VERIFIED, Correction, ToolCall
 from truecall_py.messages.corrections import MAX_ANSWER_BYTES
 
 TYPE_CHECKING = False
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import ToolCall
     from truecall_py.operations.view import Operation
 
 

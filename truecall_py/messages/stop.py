@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from truecall_py.core.redaction import quote, shorten
-from truecall_py.core.types import DUPLICATE, PENDING, REFUTED, UNVERIFIED
+from truecall_py.core.types import DUPLICATE, PENDING, REFUTED, UNVERIFIED, Verdict
 from truecall_py.messages.corrections import MAX_ANSWER_BYTES, quote_shell_word, render_evidence
 from truecall_py.policy import orders as policy
 
@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from truecall_py.core.types import Verdict
     from truecall_py.ledger.open_calls import Open
 
 MAX_CALLS = 12  # calls in one answer

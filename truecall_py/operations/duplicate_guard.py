@@ -12,7 +12,17 @@ import time
 
 from truecall_py.contracts.facts import find_reported
 from truecall_py.core.record import record
-from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, Outcome, ToolCall, Verdict
+from truecall_py.core.types import (
+    DUPLICATE,
+    REFUTED,
+    UNRESOLVED,
+    UNVERIFIED,
+    VERIFIED,
+    Correction,
+    Outcome,
+    ToolCall,
+    Verdict,
+)
 from truecall_py.judging.engine import Moment, classify_claim, make_world
 from truecall_py.judging.polling import worst_state
 from truecall_py.ledger.events import receipt_of
@@ -33,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import Correction
     from truecall_py.judging.recorder import Recorder
     from truecall_py.operations.recover import Left
     from truecall_py.trust.store import Source

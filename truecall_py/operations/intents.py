@@ -7,7 +7,7 @@ from truecall_py.contracts.facts import Facts
 from truecall_py.contracts.template import resolve_text
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
-from truecall_py.judging.engine import enter_application, find_applications, make_world
+from truecall_py.judging.engine import Moment, enter_application, find_applications, make_world
 from truecall_py.judging.receipt import resolve_match
 from truecall_py.ledger.events import name_turn, shorten_phrase
 from truecall_py.ledger.store import Event
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from truecall_py.contracts.model import Contract
     from truecall_py.core.types import ToolCall
-    from truecall_py.judging.engine import Moment
 
 
 @record(frozen=True)

@@ -12,11 +12,11 @@ import time
 from truecall_py.core import paths
 from truecall_py.core.errors import TruecallError, UsageError
 from truecall_py.core.record import record
-from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, ToolCall
+from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, Outcome, ToolCall
 from truecall_py.judging.engine import Moment
 from truecall_py.ledger import open_calls, pending_calls
 from truecall_py.ledger.events import PENDING, worst_state
-from truecall_py.ledger.store import ENDED, REQUESTED, SELECT, SETTLED, Event, LedgerError, StoredEvent
+from truecall_py.ledger.store import ENDED, REQUESTED, SELECT, SETTLED, Event, Ledger, LedgerError, StoredEvent
 from truecall_py.operations import lookup, precedence, settle, view
 from truecall_py.operations.steps import list_for_call
 from truecall_py.trust import store
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import Outcome
-    from truecall_py.ledger.store import Ledger
     from truecall_py.operations.view import Operation
     from truecall_py.trust.store import Source
 

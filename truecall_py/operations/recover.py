@@ -14,9 +14,9 @@ from truecall_py.core.record import record
 from truecall_py.core.types import UNTOLD_INTENT
 from truecall_py.judging.engine import Moment
 from truecall_py.ledger.pending_calls import OPERATIONS, SUFFIX, KeptCall, read_file
-from truecall_py.ledger.store import Event, LedgerError
+from truecall_py.ledger.store import Event, Ledger, LedgerError
 from truecall_py.operations.intents import Intent, find_intents, make_intent_event, select_with_receipt
-from truecall_py.operations.view import INTENT, fold_events, make_digest
+from truecall_py.operations.view import INTENT, Operation, fold_events, make_digest
 from truecall_py.trust import store
 from truecall_py.world.snapshots import entries
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from truecall_py.contracts.model import Contract
-    from truecall_py.ledger.store import Ledger
-    from truecall_py.operations.view import Operation
     from truecall_py.trust.store import Source
 
 MARK = ".ledger"  # beside the sessions (none has such a name): the id of the ledger that knows all these calls

@@ -22,6 +22,7 @@ from truecall_py.core.types import (
     VERIFIED,
     Correction,
     ToolCall,
+    Verdict,
 )
 from truecall_py.judging.engine import Moment
 from truecall_py.judging.judge import conclude, find_snapshot, judge_contracts, may_apply
@@ -30,7 +31,7 @@ from truecall_py.ledger import pending_calls
 from truecall_py.ledger.events import PENDING, encode_verdict, identify_contract, shorten_path, worst_state
 from truecall_py.ledger.pending_calls import KeptCall
 from truecall_py.ledger.store import ENDED, JUDGED, SETTLED, Event, Ledger, LedgerError
-from truecall_py.trust.store import find_contracts
+from truecall_py.trust.store import Source, find_contracts
 from truecall_py.world.snapshots import Snapshot
 from truecall_py.world.world import World
 
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.clients.call_outcomes import Fate
-    from truecall_py.core.types import Verdict
-    from truecall_py.trust.store import Source
 
 MAX_EVENTS = 2000  # events of a session that are read; older unresolved calls have a query of their own
 

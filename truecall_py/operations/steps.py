@@ -11,9 +11,9 @@ from truecall_py.contracts.facts import value_at
 from truecall_py.contracts.template import resolve_text
 from truecall_py.core.errors import TrustError, Unverified
 from truecall_py.core.record import record
-from truecall_py.core.types import ABSENT, DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, Outcome
+from truecall_py.core.types import ABSENT, DUPLICATE, REFUTED, UNVERIFIED, VERIFIED, Outcome, Stop, ToolCall, Verdict
 from truecall_py.judging.engine import make_verdict
-from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SELECT, SETTLED, STOP, StoredEvent
+from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SELECT, SETTLED, STOP, Event, Ledger, StoredEvent
 from truecall_py.operations.view import INTENT, OPERATION_EVENTS, RECEIPT
 from truecall_py.operations.view import list_operations as operations_of
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import Stop, ToolCall, Verdict
-    from truecall_py.ledger.store import Event, Ledger
     from truecall_py.trust.store import Source
     from truecall_py.world.world import World
 

@@ -4,12 +4,21 @@ docs/reference/corrections.md; the attempts come from the ledger. Writes no text
 from __future__ import annotations
 
 from truecall_py.core.record import record
-from truecall_py.core.types import BROKEN_OFF, DUPLICATE, FAILURE, PENDING, REFUTED, UNVERIFIED, VERIFIED
+from truecall_py.core.types import (
+    BROKEN_OFF,
+    DUPLICATE,
+    FAILURE,
+    PENDING,
+    REFUTED,
+    UNVERIFIED,
+    VERIFIED,
+    ToolCall,
+    Verdict,
+)
 from truecall_py.policy.retry_budgets import COMPILE, LINT, MISSING, SCHEMA, TEST, TRANSIENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from truecall_py.core.types import ToolCall, Verdict
     from truecall_py.ledger.events import Trial
 
 # The orders; messages words them.

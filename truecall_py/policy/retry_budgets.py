@@ -7,14 +7,13 @@ compiler, linter and test errors get several attempts.
 from __future__ import annotations
 
 from truecall_py.core.record import record
-from truecall_py.core.types import FAILURE, FALSE_SUCCESS, LANDED, REFUTED
+from truecall_py.core.types import FAILURE, FALSE_SUCCESS, LANDED, REFUTED, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from truecall_py.core.types import Verdict
 
 SCHEMA, MISSING, TRANSIENT, COMPILE, LINT, TEST, OTHER = (
     "schema", "missing", "transient", "compile", "lint", "test", "other",

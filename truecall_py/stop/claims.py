@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from truecall_py.contracts.facts import Facts, find_exit_code, find_reported
 from truecall_py.core.errors import TrustError, Unverified
-from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, UNVERIFIED, VERIFIED, Outcome, ToolCall
+from truecall_py.core.types import FAILURE, REFUTED, SUCCESS, UNVERIFIED, VERIFIED, Outcome, Stop, ToolCall, Verdict
 from truecall_py.judging.engine import make_unjudged, make_verdict, match_condition
 from truecall_py.judging.polling import poll
 from truecall_py.ledger.events import shorten_path
-from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SETTLED
-from truecall_py.trust.store import find_changed_code
+from truecall_py.ledger.store import ENDED, JUDGED, REQUESTED, SETTLED, Event
+from truecall_py.trust.store import Source, find_changed_code
 from truecall_py.world.world import World
 
 TYPE_CHECKING = False
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contracts.model import Contract
-    from truecall_py.core.types import Stop, Verdict
-    from truecall_py.ledger.store import Event
-    from truecall_py.trust.store import Source
 
 # Conditions by which a contract says itself how a call must have ended.
 OUTCOME_FIELDS = frozenset(("reported", "exit_code", "is_error"))

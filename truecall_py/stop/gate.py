@@ -14,7 +14,7 @@ import time
 from truecall_py.clients import call_outcomes
 from truecall_py.clients.call_outcomes import RUNNING, Fate
 from truecall_py.core.errors import TrustError
-from truecall_py.core.types import FAILURE, UNKNOWN, UNVERIFIED, VERIFIED
+from truecall_py.core.types import FAILURE, UNKNOWN, UNVERIFIED, VERIFIED, Stop, ToolCall, Verdict
 from truecall_py.judging.judge import conclude
 from truecall_py.judging.recorder import Recorder
 from truecall_py.ledger import open_calls, pending_calls, unrecorded_calls
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from truecall_py.core.types import Stop, ToolCall, Verdict
     from truecall_py.trust.store import Source
 
 MAX_REFUTED = 200  # refuted calls before the last MANY events that are looked at

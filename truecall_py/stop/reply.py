@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 
-from truecall_py.core.types import REFUTED
+from truecall_py.core.types import REFUTED, Reply, Stop, Verdict
 from truecall_py.ledger import open_calls, pending_calls
 from truecall_py.ledger.events import encode_verdict, seal
 from truecall_py.ledger.notices_shown import locate_mark, mark_shown
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from truecall_py.core.types import Reply, Stop, Verdict
     from truecall_py.trust.store import Source
 
 KEYS_PER_EVENT = 40  # keys of unresolved verdicts per event

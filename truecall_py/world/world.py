@@ -11,14 +11,13 @@ import stat as modes
 import time
 
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import ABSENT, DEADLINE
+from truecall_py.core.types import ABSENT, DEADLINE, Fetched, Finished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from truecall_py.core.types import Fetched, Finished
     from truecall_py.world.snapshots import Snapshot
 
 READ_LIMIT = 64 * 1024 * 1024  # bytes of one file

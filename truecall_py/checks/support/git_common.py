@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
-from truecall_py.core.types import ABSENT
+from truecall_py.core.types import ABSENT, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from truecall_py.core.types import ToolCall
     from truecall_py.world.git import Repository
     from truecall_py.world.world import World
 

@@ -3,9 +3,7 @@ that was written must never count as lost."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from truecall_py.core.types import ToolCall
+from truecall_py.core.types import ToolCall
 
 IMPORTS = (b"import ", b"from ", b"use ", b"using ", b"#include ", b"require ")
 LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + bytes(range(0x80, 0x100))

@@ -7,13 +7,12 @@ from truecall_py.clients import payload as payloads
 from truecall_py.clients.payload import read, resolve_folder, resolve_path
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.fast_json import dumps
-from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, File, Reply, ToolCall
+from truecall_py.core.types import ABSENT, FAILURE, SUCCESS, UNKNOWN, Correction, File, Reply, Stop, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Correction, Stop
 
 NAME = "claude-code"
 HANDLED = ("PostToolUse", "PostToolUseFailure")

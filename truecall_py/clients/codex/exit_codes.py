@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from truecall_py.clients.transcript_tail import read_backwards
 from truecall_py.core.fast_json import JsonError, loads
-from truecall_py.core.types import FAILURE, SUCCESS, UNKNOWN
+from truecall_py.core.types import FAILURE, SUCCESS, UNKNOWN, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from truecall_py.core.types import ToolCall
     from truecall_py.world.world import World
 
 STATUSES = {"completed": SUCCESS, "failed": FAILURE, "declined": FAILURE}

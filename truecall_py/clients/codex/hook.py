@@ -11,13 +11,12 @@ from truecall_py.clients import payload as payloads
 from truecall_py.clients.payload import read, resolve_folder
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.fast_json import dumps
-from truecall_py.core.types import ABSENT, SUCCESS, UNKNOWN, Reply, ToolCall
+from truecall_py.core.types import ABSENT, SUCCESS, UNKNOWN, Correction, File, Reply, Stop, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Correction, File, Stop
 
 NAME = "codex"
 PROJECT_ENV = ""  # its hooks run in the session's own folder

@@ -11,7 +11,7 @@ import os
 import re
 
 from truecall_py.clients.jsonc import Document, SettingsError
-from truecall_py.clients.registration import find_timeout, split_words
+from truecall_py.clients.registration import Registration, find_timeout, split_words
 from truecall_py.clients.settings_files import parse_toml
 from truecall_py.core.hashing import sha256
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from truecall_py.clients.registration import Registration
 
     Handlers = list[tuple[str, str, bool]]
 

@@ -7,13 +7,12 @@ from truecall_py.clients import apply_patch
 from truecall_py.clients import payload as payloads
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.fast_json import dumps
-from truecall_py.core.types import ABSENT, UNKNOWN, File, Reply, ToolCall
+from truecall_py.core.types import ABSENT, UNKNOWN, Correction, File, Reply, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Correction
 
 NAME = "copilot-cli"
 # The client's own names, and those of the form that it shares with others.

@@ -6,13 +6,12 @@ from truecall_py.clients import llm_parts
 from truecall_py.clients import payload as payloads
 from truecall_py.core.errors import PayloadError
 from truecall_py.core.fast_json import dumps
-from truecall_py.core.types import ABSENT, UNKNOWN, Reply, ToolCall
+from truecall_py.core.types import ABSENT, UNKNOWN, Correction, Reply, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecall_py.core.types import Correction
 
 NAME = "qwen-code"
 HANDLED = ("PostToolUse", "PostToolUseFailure")
