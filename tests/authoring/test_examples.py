@@ -296,8 +296,8 @@ def test_what_left_its_process_group_ends_with_its_world(tmp_path: Any, start: s
 
 def sleeps(pid: int, seconds: str, world: SmallWorld) -> bool:
     """Whether a process is the sleep of this world, and not that of another test run."""
-    return process_table.text(f"/proc/{pid}/cmdline") == f"sleep\0{seconds}\0" and (
-        world.root in process_table.text(f"/proc/{pid}/environ") or os.readlink(f"/proc/{pid}/cwd") == world.folder
+    return process_table.read_text(f"/proc/{pid}/cmdline") == f"sleep\0{seconds}\0" and (
+        world.root in process_table.read_text(f"/proc/{pid}/environ") or os.readlink(f"/proc/{pid}/cwd") == world.folder
     )
 
 

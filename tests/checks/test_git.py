@@ -11,7 +11,7 @@ from support.git_repositories import NAMES, PROLOGUE, sh, state, words
 from truecall_py import judge
 from truecall_py.api import look_before
 from truecall_py.world.git import Repository
-from truecall_py.world.git_remote import address
+from truecall_py.world.git_remote import check_url
 from truecall_py.world.world import World
 
 
@@ -371,5 +371,5 @@ def test_a_path_starts_at_the_top(place):
     """A relative path of a remote is meant from the top of the work tree, a host is left as it is."""
     (place / "w" / "sub").mkdir()
     repository = Repository(World(str(place)), str(place / "w" / "sub"))
-    assert address("../r.git", repository) == str(place / "w" / ".." / "r.git")
-    assert address("host:team/app.git", repository) == "host:team/app.git"
+    assert check_url("../r.git", repository) == str(place / "w" / ".." / "r.git")
+    assert check_url("host:team/app.git", repository) == "host:team/app.git"

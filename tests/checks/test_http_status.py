@@ -11,7 +11,7 @@ from support.http_server import answer
 from truecall_py.checks import http_status
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import NEW, REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.snapshots import Snapshot, make_key
 from truecall_py.world.world import World
 
 CALL = ToolCall("claude-code", "PostToolUse", "mcp__deploy__publish", frozenset({"mcp"}), {})
@@ -185,7 +185,7 @@ class Growing:
 def with_snapshot(url, alone=True, **params):
     params = {"url": url, **params}
     fact = http_status.take_snapshot(params, CALL, World())
-    snapshot = Snapshot(0.0, None, {key("http_status", None, params): fact})
+    snapshot = Snapshot(0.0, None, {make_key("http_status", None, params): fact})
     world = World(snapshot=snapshot)
     if not alone:
         world.alone = lambda *_: False

@@ -14,7 +14,7 @@ from truecall_py.checks import package
 from truecall_py.checks.support import requirement
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.snapshots import Snapshot, make_key
 from truecall_py.world.world import World
 
 SITE = ".venv/lib/python3.12/site-packages"
@@ -209,7 +209,7 @@ def test_a_real_environment(tmp_path):
 def snapshot(root, **params):
     world = World(str(root), str(root))
     fact = package.take_snapshot(params, call(start_cwd=str(root)), world)
-    return World(str(root), str(root), snapshot=Snapshot(0.0, None, {key("package", str(root), params): fact}))
+    return World(str(root), str(root), snapshot=Snapshot(0.0, None, {make_key("package", str(root), params): fact}))
 
 
 def test_removed_and_installed_again(project):
@@ -321,9 +321,9 @@ def test_what_pip_is_asked_for_must_allow_the_version(have, wanted, allowed):
     """Every part counts, as far as numbers tell; what only pip can compare is no verdict."""
     if allowed is None:
         with pytest.raises(Unverified):
-            requirement.allows_pip(have, wanted)
+            requirement.is_allowed_by_pip(have, wanted)
     else:
-        assert requirement.allows_pip(have, wanted) is allowed
+        assert requirement.is_allowed_by_pip(have, wanted) is allowed
 
 
 @pytest.mark.parametrize(
@@ -341,9 +341,9 @@ def test_what_npm_is_asked_for_must_allow_the_version(have, wanted, allowed):
     """Versions and simple ranges, as far as numbers tell; a tag may lead to any, and is no verdict."""
     if allowed is None:
         with pytest.raises(Unverified):
-            requirement.allows_npm(have, wanted)
+            requirement.is_allowed_by_npm(have, wanted)
     else:
-        assert requirement.allows_npm(have, wanted) is allowed
+        assert requirement.is_allowed_by_npm(have, wanted) is allowed
 
 
 def test_a_condition_excuses_another_version_too(project):

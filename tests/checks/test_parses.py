@@ -116,8 +116,8 @@ def outcome_of_untouched(check):
 def test_what_a_newer_python_takes_is_no_error(source, version):
     """Syntax that this interpreter is too old for gives no verdict, and says what to name."""
     if sys.version_info >= version:
-        assert documents.python_error(source.encode())["error"] == ""
+        assert documents.find_python_error(source.encode())["error"] == ""
         return
     with pytest.raises(documents.Unverified) as told:
-        documents.python_error(source.encode())
+        documents.find_python_error(source.encode())
     assert "interpreter" in told.value.why and told.value.cause == "contract"

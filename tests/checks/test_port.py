@@ -14,7 +14,7 @@ from truecall_py.checks import port
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
 from truecall_py.world import sockets
-from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.snapshots import Snapshot, make_key
 from truecall_py.world.world import World
 
 CALL = ToolCall("claude-code", "PostToolUse", "Bash", frozenset({"shell"}), {})
@@ -36,7 +36,7 @@ def why(world=None, **params):
 
 
 def snapshot(**params):
-    return World(snapshot=Snapshot(0.0, None, {key("port", None, params): port.take_snapshot(params, CALL, World())}))
+    return World(snapshot=Snapshot(0.0, None, {make_key("port", None, params): port.take_snapshot(params, CALL, World())}))
 
 
 def test_open_and_closed():
@@ -61,7 +61,7 @@ def test_what_is_no_port_is_no_verdict(value):
 
 def test_a_server_that_went_to_the_next_port_is_named():
     """The port was taken by nobody, and the server listens beside it."""
-    if sockets.sockets() is None:
+    if sockets.list_listening() is None:
         pytest.skip("this system does not tell")
     with socket.create_server(("127.0.0.1", 0)) as server:
         number = server.getsockname()[1]
@@ -106,7 +106,7 @@ def test_a_connection_to_itself_is_none(monkeypatch):
 
     number = free()
     monkeypatch.setattr(socket, "socket", Same)
-    assert sockets.taken("127.0.0.1", number, 2.0) == ""
+    assert sockets.find_listener("127.0.0.1", number, 2.0) == ""
 
 
 def test_it_must_stay_as_long_as_it_should():
@@ -152,9 +152,9 @@ def test_closed_needs_proof_of_before():
 
 def test_sockets_of_other_machines_have_no_identity_here():
     """The kernel's table is about this machine alone."""
-    assert sockets.identity("example.com", 80) is None
-    assert list(sockets.listening(["  0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 1000 0 77 1", "x", ""])) == [(8080, 77, "0100007F")]
-    assert list(sockets.listening(["  0: 0100007F:1F90 0100007F:1234 01 0:0 0:0 0 1000 0 78 1"])) == []
+    assert sockets.find_inodes("example.com", 80) is None
+    assert list(sockets.parse_rows(["  0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 1000 0 77 1", "x", ""])) == [(8080, 77, "0100007F")]
+    assert list(sockets.parse_rows(["  0: 0100007F:1F90 0100007F:1234 01 0:0 0:0 0 1000 0 78 1"])) == []
 
 
 def test_a_server_at_the_other_loopback_address_is_one_of_this_machine():
@@ -173,17 +173,17 @@ def test_a_server_at_the_other_loopback_address_is_one_of_this_machine():
 
 def test_a_server_at_another_address_does_not_make_the_old_one_new():
     """The sockets that count are those that a connection to the host can reach."""
-    if sockets.sockets() is None:
+    if sockets.list_listening() is None:
         pytest.skip("this system does not tell")
     with socket.create_server(("127.0.0.1", 0)) as server:
         params = {"port": server.getsockname()[1]}
         world = snapshot(**params)
         with socket.create_server(("127.0.0.2", params["port"])):
             assert look(world, **params).effect == OLD
-            assert sockets.identity("127.0.0.2", params["port"]) != sockets.identity("127.0.0.1", params["port"])
+            assert sockets.find_inodes("127.0.0.2", params["port"]) != sockets.find_inodes("127.0.0.1", params["port"])
     with socket.create_server(("", 0)) as server:
-        assert len(sockets.identity("127.0.0.1", server.getsockname()[1])) == 1
-        assert sockets.identity("::1", server.getsockname()[1]) == []
+        assert len(sockets.find_inodes("127.0.0.1", server.getsockname()[1])) == 1
+        assert sockets.find_inodes("::1", server.getsockname()[1]) == []
 
 
 def test_that_nothing_listens_proves_nothing_by_itself():

@@ -14,7 +14,7 @@ from truecall_py.checks import process
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import NEW, OLD, REFUTED, UNVERIFIED, VERIFIED, ToolCall
 from truecall_py.world import process_table
-from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.snapshots import Snapshot, make_key
 from truecall_py.world.world import World
 
 CALL = ToolCall("claude-code", "PostToolUse", "Bash", frozenset({"shell"}), {})
@@ -57,7 +57,7 @@ def why(tmp_path, **params):
 
 def snapshot(tmp_path, at=0.0, **params):
     fact = process.take_snapshot(params, CALL, World(str(tmp_path)))
-    return World(str(tmp_path), snapshot=Snapshot(at, None, {key("process", str(tmp_path), params): fact}))
+    return World(str(tmp_path), snapshot=Snapshot(at, None, {make_key("process", str(tmp_path), params): fact}))
 
 
 def marked(word):

@@ -12,8 +12,8 @@ import pytest
 from truecall_py.checks import sqlite
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import NEW, OLD, REFUTED, VERIFIED, ToolCall
-from truecall_py.world.snapshots import Snapshot, key
-from truecall_py.world.sqlite import authorized, first_word
+from truecall_py.world.snapshots import Snapshot, make_key
+from truecall_py.world.sqlite import authorize_action, find_first_word
 from truecall_py.world.world import World
 
 CALL = ToolCall("claude-code", "PostToolUse", "mcp__db__add", frozenset({"mcp"}), {})
@@ -273,7 +273,7 @@ def test_names_that_mean_something_in_a_uri_are_paths(base):
 
 def snapshot(base, params):
     fact = sqlite.take_snapshot(params, CALL, base.world())
-    return base.world(snapshot=Snapshot(0.0, None, {key("sqlite", str(base.folder), params): fact}))
+    return base.world(snapshot=Snapshot(0.0, None, {make_key("sqlite", str(base.folder), params): fact}))
 
 
 def test_what_changed_since_before_the_call(base):
@@ -353,9 +353,9 @@ def test_a_table_that_the_call_made_is_new(base):
 
 def test_the_first_word_is_found_behind_comments():
     """Blanks and comments do not hide what a statement is."""
-    assert first_word("  -- a\n/* b */ SELECT 1") == "select"
-    assert first_word("/* never closed SELECT") == ""
-    assert authorized(31, None, "LOAD_EXTENSION") == 1
+    assert find_first_word("  -- a\n/* b */ SELECT 1") == "select"
+    assert find_first_word("/* never closed SELECT") == ""
+    assert authorize_action(31, None, "LOAD_EXTENSION") == 1
 
 
 def test_a_blob_is_no_value(base):

@@ -11,7 +11,7 @@ from truecall_py.checks import tests
 from truecall_py.checks.support import junit, runner_summaries
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import NEW, REFUTED, UNVERIFIED, VERIFIED, ToolCall
-from truecall_py.world.snapshots import Snapshot, key
+from truecall_py.world.snapshots import Snapshot, make_key
 from truecall_py.world.world import World
 
 GOOD = '<?xml version="1.0"?><testsuites><testsuite tests="2"><testcase name="a"/><testcase name="b"/></testsuite></testsuites>'
@@ -136,7 +136,7 @@ def test_a_report_from_before_the_call_is_no_evidence(tmp_path):
 
 def snapshot(root, at, **params):
     fact = tests.take_snapshot(asked(**params), call(), World(str(root), str(root)))
-    return World(str(root), str(root), snapshot=Snapshot(at, None, {key("tests", str(root), asked(**params)): fact}))
+    return World(str(root), str(root), snapshot=Snapshot(at, None, {make_key("tests", str(root), asked(**params)): fact}))
 
 
 def test_a_snapshot_tells_exactly(tmp_path):

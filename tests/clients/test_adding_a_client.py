@@ -40,7 +40,7 @@ STATIC = {"toolDone": "top context"}
 PROJECT_ENV = ""
 
 
-def sent(payload: dict[str, Any]) -> bool:
+def recognises(payload: dict[str, Any]) -> bool:
     return "toyTool" in payload
 
 
@@ -286,7 +286,7 @@ def test_a_field_that_is_left_out_is_named(toy: Copy, module: str, field: str) -
     ('KNOWN = frozenset(("toyStarted",))', 'KNOWN = frozenset(("toolDone",))', "toolDone is in HANDLED and in KNOWN"),
     ('STATIC = {"toolDone": "top context"}', "STATIC = {}", "STATIC has no toolDone"),
     ('NAME = "toy"', 'NAME = "toys"', "NAME is 'toys', not 'toy'"),
-    ('NAME = "toy"', 'NAME = "toy"\nBEFORE = "toyStarted"', "announced is missing, which BEFORE needs beside it"),
+    ('NAME = "toy"', 'NAME = "toy"\nBEFORE = "toyStarted"', "parse_before is missing, which BEFORE needs beside it"),
     ('HANDLED = ("toolDone",)', 'HANDLED = ["toolDone"]', "HANDLED is no tuple"),
     ('HANDLED = ("toolDone",)', 'HANDLED = ("toolOver",)', "toolDone is in neither HANDLED nor KNOWN"),
 ])  # fmt: skip

@@ -141,7 +141,7 @@ def test_what_was_begun_in_between_is_seen(project, bank, claude, monkeypatch, m
 
     def announced(name, session):
         payload = Agent(project, session=session).call(name)
-        return hook.announced({**payload, "hook_event_name": "PreToolUse"})
+        return hook.parse_before({**payload, "hook_event_name": "PreToolUse"})
 
     def begun(name, session):
         call = announced(name, session)
@@ -172,7 +172,7 @@ def remembered(project, name, session="s1"):
     from truecall_py.trust import store
 
     payload = {**Agent(project, session=session).call(name), "hook_event_name": "PreToolUse"}
-    call = hook.announced(payload)
+    call = hook.parse_before(payload)
     (source,) = store.load_sources(project.root, project.state, project.own, None)
     return Recorder(project.state, call, {}), call, source.find_contracts(call)
 

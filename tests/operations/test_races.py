@@ -55,7 +55,7 @@ def between(monkeypatch, where, name, other, after=False):
 
 def announced(agent, name):
     """A call before it is made, the contracts that name it, and the ledger in its hands."""
-    call = hook.announced({**agent.call(name), "hook_event_name": "PreToolUse"})
+    call = hook.parse_before({**agent.call(name), "hook_event_name": "PreToolUse"})
     (source,) = sources(agent.project)
     return call, source.find_contracts(call), Recorder(agent.project.state, call, {})
 
@@ -130,24 +130,24 @@ def test_a_folder_that_was_cleared_in_between_is_made_again(project, monkeypatch
     """Another session's hook clears an empty folder away between the moment in which it was made and the first file in
     it: what was seen, and the call, are kept all the same."""
     state = str(tmp_path / "state")
-    call = hook.announced({**project.bash("make-db d1", tool_use_id="b1"), "hook_event_name": "PreToolUse"})
+    call = hook.parse_before({**project.bash("make-db d1", tool_use_id="b1"), "hook_event_name": "PreToolUse"})
     folder = os.path.dirname(pending_calls.locate_call(state, call.session, call.call_id))
-    left = between(monkeypatch, pending_calls, "clear", lambda: os.rmdir(folder))
+    left = between(monkeypatch, pending_calls, "clear_sessions", lambda: os.rmdir(folder))
     assert pending_calls.keep_call(state, call, time.time(), "id") and not left
-    seen = snapshots.place(state, "s", "c")[0]
+    seen = snapshots.locate_snapshot(state, "s", "c")[0]
     left = between(monkeypatch, snapshots, "ready", lambda: os.rmdir(seen), after=True)
-    assert snapshots.keep(state, "s", "c", Snapshot(time.time(), None, {})) and not left
+    assert snapshots.keep_snapshot(state, "s", "c", Snapshot(time.time(), None, {})) and not left
 
 
 def test_two_copies_of_a_hook_make_way_together(tmp_path, monkeypatch):
     """Under an id that was another call's before, two copies of the hook keep what they saw: to the second, too, it
     counts as kept."""
     state = str(tmp_path)
-    snapshots.keep(state, "s", "c", Snapshot(1.0, None, {}))
-    snapshots.ended(snapshots.find(state, "s", "c"))
-    folder, name = snapshots.place(state, "s", "c")
+    snapshots.keep_snapshot(state, "s", "c", Snapshot(1.0, None, {}))
+    snapshots.mark_ended(snapshots.find_snapshot(state, "s", "c"))
+    folder, name = snapshots.locate_snapshot(state, "s", "c")
     left = between(monkeypatch, os, "replace", lambda: os.unlink(os.path.join(folder, name + snapshots.DONE)))
-    assert snapshots.keep(state, "s", "c", Snapshot(2.0, None, {})) and not left
+    assert snapshots.keep_snapshot(state, "s", "c", Snapshot(2.0, None, {})) and not left
 
 
 # -- work in the background ----------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def background(project, name):
 def told(project, name):
     """What the hook of another call tells of a task that has ended well, by its own word."""
     call = hook.parse({**project.bash("true", tool_use_id=f"after-{name}"), "session_id": SESSION})
-    harness = types.SimpleNamespace(NAME="claude-code", finished=lambda call: {name: 0})
+    harness = types.SimpleNamespace(NAME="claude-code", list_ended_tasks=lambda call: {name: 0})
     ends = time.monotonic() + 30
     return settle.judge_ended(harness, call, sources(project), project.state, project.root, ends, None)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.random_shell import program
 
-from truecall_py.shell.commands import simple_commands
+from truecall_py.shell.commands import parse_simple_commands
 from truecall_py.shell.runs import runs
 
 BASH = shutil.which("bash")
@@ -83,7 +83,7 @@ WORDS = [
 def test_words_are_those_that_bash_gives(words: str, tools: Path, tmp_path: Path) -> None:
     """Where a word is known, it is the word that bash passes to the program."""
     command = f"m w 0 {words}"
-    simples = simple_commands(command)
+    simples = parse_simple_commands(command)
     assert simples is not None
     _, calls = ask_bash(command, tools, tmp_path / "work")
     assert [simples[-1].argv[1:]] == calls
@@ -131,7 +131,7 @@ def test_what_is_certain_was_run_by_bash(seed: int, tools: Path, tmp_path: Path)
     for number in range(25):
         count = [0]
         line = random_line(rng, count)
-        if simple_commands(line) is None:
+        if parse_simple_commands(line) is None:
             continue
         code, calls = ask_bash(line, tools, tmp_path / str(number))
         ran = {call[0] for call in calls}
@@ -151,6 +151,6 @@ def test_bash_finds_no_error_in_what_is_parsed() -> None:
     assert BASH is not None
     for _ in range(400):
         line = program(rng, 7)
-        if simple_commands(line) is not None:
+        if parse_simple_commands(line) is not None:
             done = subprocess.run([BASH, "-n", "-c", "--", line], capture_output=True, check=False)
             assert done.returncode == 0, line

@@ -8,7 +8,7 @@ import time
 import pytest
 from support.random_shell import program
 
-from truecall_py.shell.commands import LIMIT, Simple, changes_directory, simple_commands
+from truecall_py.shell.commands import LIMIT, Simple, changes_directory, parse_simple_commands
 from truecall_py.shell.runs import check_pattern, runs
 
 
@@ -47,7 +47,7 @@ def test_changes_directory(command: str, moves: bool) -> None:
 
 
 def only(command: str) -> Simple:
-    simples = simple_commands(command)
+    simples = parse_simple_commands(command)
     assert simples is not None
     assert len(simples) == 1
     return simples[0]
@@ -70,7 +70,7 @@ def test_a_simple_command_has_its_parts() -> None:
 
 
 def test_a_document_with_expansions_is_not_known() -> None:
-    """The text of a here-document is given only where the shell takes it as it is."""
+    """The text of a here-document is given only where the shell takes it is."""
     assert only("cat <<E\na $b\nE\n").redirections == [("<<", None)]
     assert only("cat <<E\na b\nE\n").redirections == [("<<", "a b\n")]
     assert only("cat <<-E\n\ta\n\tE\n").redirections == [("<<-", "a\n")]
@@ -78,7 +78,7 @@ def test_a_document_with_expansions_is_not_known() -> None:
 
 def test_nested_commands_are_listed() -> None:
     """Commands inside other constructs are listed, in the order of their ends, as not certain."""
-    simples = simple_commands("a $(b); if c; then (d); fi; e <(f) & g() { h; }; `i`; j")
+    simples = parse_simple_commands("a $(b); if c; then (d); fi; e <(f) & g() { h; }; `i`; j")
     assert simples is not None
     names = [simple.argv[0] for simple in simples]
     assert names == ["b", "a", "c", "d", "f", "e", "h", None, None, "j"]
@@ -111,7 +111,7 @@ def test_nested_commands_are_listed() -> None:
 )
 def test_what_is_not_certain_is_not_parsed(command: str) -> None:
     """A command that is wrong, too long or too unusual gives no answer at all, and matches nothing."""
-    assert simple_commands(command) is None
+    assert parse_simple_commands(command) is None
     assert runs("git *", command, 0) is None
     assert changes_directory(command)
 
@@ -122,7 +122,7 @@ def test_random_text_never_raises() -> None:
     for _ in range(5000):
         text = "".join(chr(rng.choice((rng.randrange(128), rng.randrange(0x3000)))) for _ in range(30))
         for command in (program(rng, 12), text):
-            simple_commands(command)
+            parse_simple_commands(command)
             changes_directory(command)
             runs("git [-p] !x {a} *", command, 0)
             runs("a *", command, 0)
@@ -139,7 +139,7 @@ def test_time_grows_with_length_only(piece: str) -> None:
     command = (piece * (LIMIT // len(piece)))[:LIMIT]
     started = time.process_time()
     for text in (command, "mkdir b; " + command[: LIMIT - 10]):
-        simple_commands(text)
+        parse_simple_commands(text)
         runs("mkdir {file...}", text, 0)
         runs("a* {b} *", text, 0)
     assert time.process_time() - started < 10

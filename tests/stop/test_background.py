@@ -92,7 +92,7 @@ def test_what_is_kept_while_the_gate_looks_stays(project, monkeypatch):
     found = store.load_sources(project.root, project.state, project.own, None)
     payload = {"session_id": ended.session, "prompt_id": ended.turn, "hook_event_name": "Stop", "cwd": project.root,
                "stop_hook_active": True, "last_assistant_message": "Done."}  # fmt: skip
-    stop = harness.stopping(payload)
+    stop = harness.parse_stop(payload)
     reply.answer_stop(harness, stop, found, project.state, project.root, time.monotonic() + 20, ())
     assert "late" in pending_calls.list_ids(project.state, ended.session)
 

@@ -17,7 +17,7 @@ from support.project import ROOT
 
 from truecall_py.core.errors import Unverified
 from truecall_py.world import http
-from truecall_py.world.http import Refused, disguised, fetch, host_of, public
+from truecall_py.world.http import Refused, fetch, is_disguised, is_public, parse_host
 
 HERE = ("127.0.0.1",)
 
@@ -209,7 +209,7 @@ def test_a_redirect_to_a_place_that_is_not_named_is_not_followed(server, locatio
     ],
 )  # fmt: skip
 def test_a_local_host_that_is_not_named_is_not_asked(url):
-    """Another spelling of a host is another host: the contract must name it as it is asked."""
+    """Another spelling of a host is another host: the contract must name it is asked."""
     error = why(url, trusted=("example.com",), seconds=1)
     assert "the contract does not name" in error.why
 
@@ -242,7 +242,7 @@ def test_a_url_that_is_not_fit_is_not_asked(url, words):
     assert words in error.why
     assert error.cause == "contract"
     with pytest.raises(Unverified):
-        host_of(url)
+        parse_host(url)
 
 
 def test_the_address_that_was_checked_is_the_one_connected_to(server, monkeypatch):
@@ -371,14 +371,14 @@ def test_a_header_cannot_break_the_request(server):
 def test_which_addresses_are_public():
     """Everything local, private, reserved or wrapped around such a one is not."""
     for literal in ("8.8.8.8", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"):
-        assert public(literal), literal
+        assert is_public(literal), literal
     for literal in (
         "127.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254",
         "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00::1",
         "ff02::1", "::ffff:127.0.0.1", "::ffff:a9fe:a9fe", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "::127.0.0.1",
         "198.18.0.1", "192.0.2.1", "2001:db8::1",
     ):  # fmt: skip
-        assert not public(literal), literal
+        assert not is_public(literal), literal
 
 
 def test_which_hosts_are_addresses_in_disguise():
@@ -386,6 +386,6 @@ def test_which_hosts_are_addresses_in_disguise():
     for host in (
         "2130706433", "127.1", "0x7f000001", "0x7f.0.0.1", "0177.0.0.1", "127.0.0.0x1", "1.2.3.4.5", "017700000001",
     ):  # fmt: skip
-        assert disguised(host), host
+        assert is_disguised(host), host
     for host in ("127.0.0.1", "::1", "example.com", "1.example.com", "localhost", "0xcafe.example", "a.b.c.d"):
-        assert not disguised(host), host
+        assert not is_disguised(host), host

@@ -13,7 +13,7 @@ import pytest
 from support.project import ROOT
 
 from truecall_py.world import run_program
-from truecall_py.world.environment import entries, locate, surroundings
+from truecall_py.world.environment import build_environment, filter_path, locate_program
 
 LONG = 30.0
 
@@ -229,9 +229,9 @@ def test_the_persons_own_programs_are_found_from_the_home_folder(tmp_path, monke
     """A call that starts at home, or at /, does not hide ~/bin and /usr/bin."""
     own = str(tmp_path / "bin")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert entries(f"{own}:/usr/bin", str(tmp_path)) == [own, "/usr/bin"]
-    assert entries(f"{own}:/usr/bin", "/") == [own, "/usr/bin"]
-    assert entries(f"{own}:/usr/bin", own) == ["/usr/bin"]
+    assert filter_path(f"{own}:/usr/bin", str(tmp_path)) == [own, "/usr/bin"]
+    assert filter_path(f"{own}:/usr/bin", "/") == [own, "/usr/bin"]
+    assert filter_path(f"{own}:/usr/bin", own) == ["/usr/bin"]
 
 
 def test_the_environment_is_minimal(tmp_path, monkeypatch, threads):
@@ -253,8 +253,8 @@ def test_the_contracts_own_path_is_taken(tmp_path):
     """A PATH that the contract gives is its own word; only what depends on the folder is dropped."""
     script(tmp_path, "tool", "#!/bin/sh\nexit 6\n")
     assert run(["tool"], tmp_path, env={"PATH": f".:{tmp_path}"}).exit_code == 6
-    assert surroundings({"PATH": ".::/a"}, str(tmp_path))["PATH"] == "/a"
-    assert locate("tool", str(tmp_path), "/nonexistent")[0] == ""
+    assert build_environment({"PATH": ".::/a"}, str(tmp_path))["PATH"] == "/a"
+    assert locate_program("tool", str(tmp_path), "/nonexistent")[0] == ""
 
 
 def test_a_descriptor_left_open_by_the_client_is_not_handed_on(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from support.project import PATIENCE, RUN
 
 from truecall_py.world import snapshots
-from truecall_py.world.snapshots import Snapshot, find, keep, place
+from truecall_py.world.snapshots import Snapshot, find_snapshot, keep_snapshot, locate_snapshot
 
 CHANGED = """\
 version: 1
@@ -224,21 +224,21 @@ def test_ids_become_names_that_stay_in_their_folder(tmp_path):
     state = str(tmp_path)
     ids = ["a", "../../a", "a/b", "ü", "a" * 500, "x" * 128, ".", "\ud800", "a\0b"]
     for number, name in enumerate(ids):
-        assert keep(state, name, name, Snapshot(float(number), "/", {"k": number}))
+        assert keep_snapshot(state, name, name, Snapshot(float(number), "/", {"k": number}))
     for number, name in enumerate(ids):
-        found = find(state, name, name)
+        found = find_snapshot(state, name, name)
         assert found is not None and found.facts == {"k": number}
-        assert os.path.dirname(place(state, name, name)[0]) == os.path.join(state, "snapshots")
+        assert os.path.dirname(locate_snapshot(state, name, name)[0]) == os.path.join(state, "snapshots")
     empty = Snapshot(1.0, "/", {})
-    assert not keep(state, "", "a", empty) and not keep(state, "a", "", empty)
-    assert find(state, "", "") is None
+    assert not keep_snapshot(state, "", "a", empty) and not keep_snapshot(state, "a", "", empty)
+    assert find_snapshot(state, "", "") is None
 
 
 def test_what_is_too_large_is_left_out(tmp_path, monkeypatch):
     """A snapshot is bounded; a fact that was left out is one that nobody saw."""
     monkeypatch.setattr(snapshots, "LARGEST", 100)
-    assert keep(str(tmp_path), "s", "c", Snapshot(1.0, None, {"a": "x" * 50, "b": "y" * 60, "c": 1}))
-    found = find(str(tmp_path), "s", "c")
+    assert keep_snapshot(str(tmp_path), "s", "c", Snapshot(1.0, None, {"a": "x" * 50, "b": "y" * 60, "c": 1}))
+    found = find_snapshot(str(tmp_path), "s", "c")
     assert found is not None and set(found.facts) == {"a"}
 
 
@@ -246,34 +246,34 @@ def test_old_snapshots_are_cleared_and_running_ones_kept(tmp_path):
     """A day later a new session takes the place of the old ones; what is younger stays."""
     state = str(tmp_path)
     for session in ("old", "young"):
-        assert keep(state, session, "c", Snapshot(time.time(), None, {}))
-    folder, name = place(state, "old", "c")
+        assert keep_snapshot(state, session, "c", Snapshot(time.time(), None, {}))
+    folder, name = locate_snapshot(state, "old", "c")
     past = time.time() - 2 * snapshots.KEPT
     os.utime(os.path.join(folder, name + ".json"), (past, past))
     os.utime(folder, (past, past))
-    assert keep(state, "new", "c", Snapshot(time.time(), None, {}))
-    assert not os.path.exists(folder) and find(state, "young", "c") is not None
+    assert keep_snapshot(state, "new", "c", Snapshot(time.time(), None, {}))
+    assert not os.path.exists(folder) and find_snapshot(state, "young", "c") is not None
 
 
 def test_a_call_is_alone_unless_another_about_the_same_fact_overlaps(tmp_path):
     """A delta may be blamed on a call only where no other one can have had a part in it."""
     state = str(tmp_path)
     params = {"path": "x"}
-    fact = {snapshots.key("files", "/w", params): 1}
+    fact = {snapshots.make_key("files", "/w", params): 1}
     now = time.time()
-    keep(state, "s", "first", Snapshot(now - 50, None, fact))
-    first = find(state, "s", "first")
-    keep(state, "s", "mine", Snapshot(now, None, fact))
-    mine = find(state, "s", "mine")
+    keep_snapshot(state, "s", "first", Snapshot(now - 50, None, fact))
+    first = find_snapshot(state, "s", "first")
+    keep_snapshot(state, "s", "mine", Snapshot(now, None, fact))
+    mine = find_snapshot(state, "s", "mine")
     assert first is not None and mine is not None
     assert not mine.alone("files", "/w", params)  # the first one has not ended
-    snapshots.ended(first)
+    snapshots.mark_ended(first)
     done = os.path.join(first.folder, "first.done")
     os.utime(done, (now - 10, now - 10))
     assert mine.alone("files", "/w", params)
-    keep(state, "s", "other", Snapshot(now, None, {snapshots.key("files", "/w", {"path": "y"}): 1}))
+    keep_snapshot(state, "s", "other", Snapshot(now, None, {snapshots.make_key("files", "/w", {"path": "y"}): 1}))
     assert mine.alone("files", "/w", params)
-    keep(state, "s", "same", Snapshot(now + 1, None, fact))
+    keep_snapshot(state, "s", "same", Snapshot(now + 1, None, fact))
     assert not mine.alone("files", "/w", params)
 
 
@@ -284,15 +284,15 @@ def test_a_call_is_alone_unless_another_about_the_same_fact_overlaps(tmp_path):
 def test_a_call_that_nobody_told_the_end_of_is_over_at_last(tmp_path, turn, agent, between, alone):
     """One that a person refused never ends for the hook: a later turn, or a call in between that ended, tells."""
     state, params, now = str(tmp_path), {"path": "x"}, time.time()
-    fact = {snapshots.key("files", "/w", params): 1}
-    keep(state, "s", "refused", Snapshot(now - 50, None, fact, agent, turn))
+    fact = {snapshots.make_key("files", "/w", params): 1}
+    keep_snapshot(state, "s", "refused", Snapshot(now - 50, None, fact, agent, turn))
     if between:
-        keep(state, "s", "between", Snapshot(now - 40, None, {}, "", "t1"))
-        made = find(state, "s", "between")
-        snapshots.ended(made)
+        keep_snapshot(state, "s", "between", Snapshot(now - 40, None, {}, "", "t1"))
+        made = find_snapshot(state, "s", "between")
+        snapshots.mark_ended(made)
         os.utime(os.path.join(made.folder, "between.done"), (now - 30, now - 30))
-    keep(state, "s", "mine", Snapshot(now, None, fact, "", "t1"))
-    assert find(state, "s", "mine").alone("files", "/w", params) is alone
+    keep_snapshot(state, "s", "mine", Snapshot(now, None, fact, "", "t1"))
+    assert find_snapshot(state, "s", "mine").alone("files", "/w", params) is alone
 
 
 def test_a_verdict_by_what_changed_is_no_calls_alone_while_another_ran(project, harness):
@@ -369,10 +369,10 @@ def test_clearing_follows_no_link_and_removes_nothing_foreign(tmp_path):
     for path in (foreign / "old.json", foreign, tmp_path / "state/snapshots/real"):
         os.utime(path, (past, past))
     os.utime(os.path.join(state, "snapshots", "old"), (past, past), follow_symlinks=False)
-    assert keep(state, "new", "c", Snapshot(time.time(), None, {}))
+    assert keep_snapshot(state, "new", "c", Snapshot(time.time(), None, {}))
     assert (foreign / "old.json").exists() and (tmp_path / "state/snapshots/real/notes.txt").exists()
     os.symlink(foreign, os.path.join(state, "snapshots", "mine"))
-    assert not keep(state, "mine", "c", Snapshot(time.time(), None, {}))
+    assert not keep_snapshot(state, "mine", "c", Snapshot(time.time(), None, {}))
     assert sorted(os.listdir(foreign)) == ["old.json"]
 
 

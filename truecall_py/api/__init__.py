@@ -99,7 +99,7 @@ def parse_announced(payload: Mapping[str, Any] | str | bytes, harness: str | Non
     """The ToolCall that a payload announces; None for any other event. Raises PayloadError."""
     plain = load_payload(payload)
     module = clients.load_hook(harness or clients.recognise(plain))
-    call: ToolCall | None = module.announced(plain) if hasattr(module, "announced") else None
+    call: ToolCall | None = module.parse_before(plain) if hasattr(module, "parse_before") else None
     return call
 
 

@@ -20,7 +20,7 @@ PAUSE = 0.01
 def end(root: str, first: int) -> None:
     """Ends every process of the world in the folder `root`, the first of which has the id `first` and is not waited
     for yet. Where the system has no /proc, nothing is found, and what left its group lives on."""
-    began = process_table.from_proc(first) if process_table.has_proc() else None
+    began = process_table.read_proc(first) if process_table.has_proc() else None
     if began is None:
         return
     until = time.monotonic() + PATIENCE
@@ -36,12 +36,12 @@ def end(root: str, first: int) -> None:
 
 def list_processes(root: bytes, began: int) -> Iterator[int]:
     """The ids of a world's living processes; none of them started before `began`, in ticks of the kernel."""
-    spared = process_table.ancestors()
+    spared = process_table.find_ancestors()
     names = [name for name in os.listdir(process_table.PROC) if name.isdigit()]
     for pid in map(int, names[: process_table.MOST]):
         if pid in spared or not (is_marked(pid, root) or runs_inside(pid, root)):
             continue
-        process = process_table.from_proc(pid)
+        process = process_table.read_proc(pid)
         if process is not None and not process.dead and int(process.mark) >= began:
             yield pid
 

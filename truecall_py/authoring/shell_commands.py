@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from truecall_py.core.record import record
-from truecall_py.shell.commands import simple_commands
+from truecall_py.shell.commands import parse_simple_commands
 from truecall_py.shell.runs import check_pattern, runs
-from truecall_py.shell.unwrap import base, git_call, moves_meaning, unwrap
+from truecall_py.shell.unwrap import base_name, changes_meaning, unwrap, unwrap_git
 
 QUIET = ("cd", "echo", "export", "set", "true", "pwd", "ls", "cat", "printf", "pushd", "popd", ":", "test", "[")
 PROGRAMS_WITH_SUBCOMMANDS = (
@@ -68,14 +68,14 @@ def find_patterns(line: str, exit_code: int | None) -> list[Command]:
         return []
     commands = []
     own = name_command(words)
-    called = " ".join([base(own[0]), *own[1:2]])
-    name = called if called in KNOWN else base(own[0])
+    called = " ".join([base_name(own[0]), *own[1:2]])
+    name = called if called in KNOWN else base_name(own[0])
     if name in KNOWN:
         pattern, check, why = KNOWN[name]
         commands.append(Command(pattern, name, words, check, why))
     # A command of no more words is meant as it stands: `make *` would be about `make clean` as well.
     rest = "" if len(own) == len(words) else " *"
-    commands.append(Command(f"{' '.join(own)}{rest}", "-".join(map(base, own)), words))
+    commands.append(Command(f"{' '.join(own)}{rest}", "-".join(map(base_name, own)), words))
     return [command for command in commands if pattern_fits(command.pattern, line, exit_code)]
 
 
@@ -85,14 +85,14 @@ def pattern_fits(pattern: str, line: str, exit_code: int | None) -> bool:
 
 def choose_command(line: str, exit_code: int | None) -> tuple[str, ...] | None:
     """The words of the last command in a line that was certainly run and that does something."""
-    simples = simple_commands(line)
-    if simples is None or any(map(moves_meaning, simples)):
+    simples = parse_simple_commands(line)
+    if simples is None or any(map(changes_meaning, simples)):
         return None
     for simple in reversed(simples):
         argv = unwrap(simple.argv) if simple.certain != "no" else None
-        if argv and argv[0] and base(argv[0]) == "git":
-            argv = git_call(argv, None)[0]
-        if not argv or not argv[0] or base(argv[0]) in QUIET:
+        if argv and argv[0] and base_name(argv[0]) == "git":
+            argv = unwrap_git(argv, None)[0]
+        if not argv or not argv[0] or base_name(argv[0]) in QUIET:
             continue
         return tuple("" if word is None else word for word in argv)
     return None
@@ -101,7 +101,7 @@ def choose_command(line: str, exit_code: int | None) -> tuple[str, ...] | None:
 def name_command(words: tuple[str, ...]) -> list[str]:
     """The program and the part of it that was called."""
     found = [words[0]]
-    if base(words[0]) not in PROGRAMS_WITH_SUBCOMMANDS:
+    if base_name(words[0]) not in PROGRAMS_WITH_SUBCOMMANDS:
         return found
     for word in words[1:3]:
         if not word or word.startswith("-") or set(word) - SAFE_LETTERS:

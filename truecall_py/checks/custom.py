@@ -142,7 +142,7 @@ def run_program(params: dict[str, Any], plain: dict[str, Any], world: World) -> 
         if code and said.get("verdict") == VERIFIED:
             raise Unverified(f"it says verified and ends with exit code {code}", "contract")
         return take_verdict(said, expected)
-    if code == 0 and (finished.trouble or looks_like_verdict(finished.stdout)):
+    if code == 0 and (finished.trouble or resembles_verdict(finished.stdout)):
         # Exit code 0 beside a possible other verdict is not a clear answer.
         why = finished.trouble or "its last line is no JSON object with a verdict, yet its output speaks of one"
         return unverified(expected, why, "contract")
@@ -153,7 +153,7 @@ def run_program(params: dict[str, Any], plain: dict[str, Any], world: World) -> 
     return unverified(expected, f"it gives no verdict: {found}", "contract")
 
 
-def looks_like_verdict(output: str) -> bool:
+def resembles_verdict(output: str) -> bool:
     """Whether an output looks like an answer in JSON that cannot be read."""
     return "verdict" in output or output.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
 

@@ -7,7 +7,7 @@ import os
 import stat as modes
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.file_exists import file_mark, name_file_type
+from truecall_py.checks.file_exists import build_mark, name_file_type
 from truecall_py.checks.support.nearest_names import find_nearest
 from truecall_py.checks.support.outcomes import compare_effect, refuted, verified
 from truecall_py.contracts.field import field
@@ -113,7 +113,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
     found = world.stat(path)
     if found is None:
         return None
-    told: dict[str, Any] = {"mark": file_mark(found), "mode": modes.S_IMODE(found.st_mode), "size": found.st_size}
+    told: dict[str, Any] = {"mark": build_mark(found), "mode": modes.S_IMODE(found.st_mode), "size": found.st_size}
     if params.get("since") == "head" or not modes.S_ISREG(found.st_mode) or found.st_size > LARGEST:
         return told
     return {**told, **read_facts(params, world.read(path))} if any(name in params for name in CONTENT) else told
@@ -149,7 +149,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         raise Unverified(f"{path} {wrong}, but another call about it ran at the same time", "probe")
     if wrong:
         return refuted(expected, f"{path} {wrong}")
-    effect = compare_effect(earlier["mark"] if earlier else earlier, file_mark(found))
+    effect = compare_effect(earlier["mark"] if earlier else earlier, build_mark(found))
     # The contract may require that nothing changed. Then that is no sign of an idle call.
     still = params.get("content") is False or (params.get("size") or {}).get("increased_by") == 0
     return verified(expected, f"{path}, {found.st_size} bytes", "" if still and effect == OLD else effect)
@@ -275,10 +275,10 @@ def join_sent_text(call: ToolCall) -> str | None:
 def find_untouched_text(call: ToolCall, was: dict[str, Any]) -> list[str] | None:
     """Return the pieces of the content before that no edit replaced, None if they are unknown."""
     from truecall_py.checks.support.edits import find_outcomes, list_untouched, parse_edits
-    from truecall_py.checks.support.line_endings import find_wide_encoding, read_view
+    from truecall_py.checks.support.line_endings import is_utf16, read_view
 
     try:
-        return list_untouched(find_outcomes(read_view(was), parse_edits(call.args), find_wide_encoding(was))[0])
+        return list_untouched(find_outcomes(read_view(was), parse_edits(call.args), is_utf16(was))[0])
     except Unverified:
         return None
 
@@ -296,11 +296,11 @@ def judge_edits(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now
         join_pieces,
         parse_edits,
     )
-    from truecall_py.checks.support.line_endings import find_wide_encoding, make_readable, read_view
+    from truecall_py.checks.support.line_endings import is_utf16, make_readable, read_view
 
     edits, old, new = parse_edits(call.args), read_view(was), read_view(now)
     if "edits" in params:
-        found = find_states(old, new, edits, find_wide_encoding(was))
+        found = find_states(old, new, edits, is_utf16(was))
         lost = [number for number, state in enumerate(found) if state == LOST]
         if lost:
             brought = [edits[number].new or f"the deletion of {edits[number].old}" for number in lost[:3]]
@@ -308,10 +308,10 @@ def judge_edits(params: dict[str, Any], call: ToolCall, was: dict[str, Any], now
             return f"lost {len(lost)} of {len(edits)} edits: {texts}", True
         if found.count(LANDED) < len(found):
             number = next(number for number, state in enumerate(found) if state != LANDED) + 1
-            why = f"edit {number} is not in it as it was sent, and something else changed the file"
+            why = f"edit {number} is not in it was sent, and something else changed the file"
             raise Unverified(why, "probe")
-    if "rest" in params and not is_rest_kept(old, new, edits, find_wide_encoding(was)):
-        wanted = join_pieces(find_outcomes(old, edits, find_wide_encoding(was))[0])
+    if "rest" in params and not is_rest_kept(old, new, edits, is_utf16(was)):
+        wanted = join_pieces(find_outcomes(old, edits, is_utf16(was))[0])
         return f"changed outside of the edits: {find_first_difference(wanted, new, make_readable)}", False
     return "", True
 

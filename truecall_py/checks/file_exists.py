@@ -7,7 +7,7 @@ import os
 import stat as modes
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.support.git_worktree import strayed
+from truecall_py.checks.support.git_worktree import find_strayed_checkout
 from truecall_py.checks.support.nearest_names import find_nearest
 from truecall_py.checks.support.outcomes import compare_effect, refuted, unverified, verified
 from truecall_py.contracts.field import field
@@ -133,7 +133,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         if wrong:
             return refuted(expected, wrong)
     if params.get("worktree"):
-        main = strayed(path, world.session or call.cwd, world)
+        main = find_strayed_checkout(path, world.session or call.cwd, world)
         if main:
             where = f"{path} lies in the main checkout {main}; the session works in {world.session or call.cwd}"
             return refuted(f"{expected}, in the session's own worktree", where)
@@ -141,13 +141,13 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if wrong:
         return refuted(expected, wrong)
     return verified(expected, f"{path}, {found.st_size} bytes",
-                    compare_effect(world.earlier(NAME, params), file_mark(found)))
+                    compare_effect(world.earlier(NAME, params), build_mark(found)))
 
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[int] | None:
     """Return the `file_mark` of the path before the call, None if nothing exists there."""
     found = find_file(params, world)[1]
-    return None if found is None else file_mark(found)
+    return None if found is None else build_mark(found)
 
 
 def needs_snapshot(params: dict[str, Any]) -> bool:
@@ -177,7 +177,7 @@ def explain_age(path: str, found: os.stat_result, earlier: Any, began: float | N
         raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
     last = max(found.st_mtime, found.st_ctime)
     if earlier is not ABSENT:
-        if earlier != file_mark(found):
+        if earlier != build_mark(found):
             return ""
         if found.st_ctime_ns % 10**9 == 0 and last >= began - SLACK:  # a file system that stores whole seconds
             raise Unverified(f"{path} was changed within {SLACK:.0f} s of the start of the call", "probe")
@@ -191,7 +191,7 @@ def explain_age(path: str, found: os.stat_result, earlier: Any, began: float | N
     return ""
 
 
-def file_mark(found: os.stat_result) -> list[int]:
+def build_mark(found: os.stat_result) -> list[int]:
     """Return values that change with every write to a file, even of the same bytes."""
     return [found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 

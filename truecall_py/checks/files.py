@@ -92,7 +92,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
     found = find_matches(params, world)
     told: dict[str, Any] = {"count": len(found), "digest": digest_marks(found)}
     if params.get("newer_than") and len(found) <= NAMED:
-        told["marks"] = {path: file_mark(each) for path, each in found.items()}
+        told["marks"] = {path: build_mark(each) for path, each in found.items()}
     return told
 
 
@@ -103,7 +103,7 @@ def find_matches(params: dict[str, Any], world: World) -> dict[str, os.stat_resu
     return {path: found for path, found in find_entries(params["glob"], world) if not wanted or wanted(found.st_mode)}
 
 
-def file_mark(found: os.stat_result) -> list[int]:
+def build_mark(found: os.stat_result) -> list[int]:
     return [found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
@@ -111,7 +111,7 @@ def digest_marks(found: dict[str, os.stat_result]) -> str:
     from truecall_py.core.fast_json import dumps
     from truecall_py.core.hashing import sha256
 
-    return sha256(dumps(sorted((path, file_mark(each)) for path, each in found.items())).encode())
+    return sha256(dumps(sorted((path, build_mark(each)) for path, each in found.items())).encode())
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
@@ -158,7 +158,7 @@ def select_newer(
     nothing. Raises Unverified if neither a snapshot nor the client says when the call began."""
     marks = None if earlier is ABSENT else earlier.get("marks")
     if marks is not None:
-        return {path: each for path, each in found.items() if marks.get(path) != file_mark(each)}, {}
+        return {path: each for path, each in found.items() if marks.get(path) != build_mark(each)}, {}
     if began is None:
         raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
     sure = {path: each for path, each in found.items() if began <= each.st_mtime <= now + SLACK}

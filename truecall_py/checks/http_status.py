@@ -152,13 +152,13 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
 
 def fetch(params: dict[str, Any], world: World) -> Fetched:
     """Return the answer of the server. Raises http.Refused, Unverified."""
-    from truecall_py.world.http import host_of
+    from truecall_py.world.http import parse_host
 
     require_consistent(params)
     url = params["url"]
     redirects = FOLLOWED if params.get("redirects") else 0
     # A template cannot form the host of a URL, so the contract itself names this one.
-    named = (host_of(url),)
+    named = (parse_host(url),)
     return world.fetch(url, params.get("method", "GET"), params.get("headers") or {}, redirects, named)
 
 
@@ -229,7 +229,7 @@ def read_values(params: dict[str, Any], answer: Fetched) -> dict[str, Any]:
     if has_delta(params.get("body")):
         found["body"] = answer.body
     if has_delta(params.get("content_type")):
-        found["content_type"] = media_type(answer)
+        found["content_type"] = parse_media_type(answer)
     if any(len(dumps(value)) > LONGEST for value in found.values()):
         raise Unverified("a value is too long to be kept from before the call", "contract")
     return found
@@ -242,12 +242,12 @@ def find_effect(params: dict[str, Any], answer: Fetched, earlier: dict[str, Any]
 
 def explain_unreadable(answer: Fetched) -> str:
     """Return why a body cannot be judged, "" if it can."""
-    from truecall_py.world.http import CHARSETS, charset
+    from truecall_py.world.http import CHARSETS, find_charset
 
     encoding = answer.headers.get("content-encoding", "identity")
     if encoding != "identity":
         return f"the body came encoded ({encoding}) against our wish"
-    written = charset(answer.headers)
+    written = find_charset(answer.headers)
     if written not in CHARSETS:
         return f"the body is written in {written[:40]}, which is not read"
     return "the body is too long to be judged" if answer.truncated else ""
@@ -271,7 +271,7 @@ def value_at_path(plain: Any, path: str, name: str = "json") -> Any:
     return value if name == "json" else ABSENT if isinstance(value, str) else measure(value)
 
 
-def media_type(answer: Fetched) -> str:
+def parse_media_type(answer: Fetched) -> str:
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -281,7 +281,7 @@ def judge_content(params: dict[str, Any], answer: Fetched, earlier: dict[str, An
     def old(name: str) -> tuple[Any] | None:
         return None if earlier is None else (earlier.get(name, ABSENT),)
 
-    kind = media_type(answer)
+    kind = parse_media_type(answer)
     if params.get("content_type") and not matches(params["content_type"], kind or ABSENT, world,
                                                 before=old("content_type")):  # fmt: skip
         shown = quote_value(kind or ABSENT, 80)

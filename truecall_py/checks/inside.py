@@ -7,8 +7,8 @@ import os
 import stat as modes
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.file_exists import file_mark, name_file_type
-from truecall_py.checks.support.git_worktree import other_worktree, own_top, strayed
+from truecall_py.checks.file_exists import build_mark, name_file_type
+from truecall_py.checks.support.git_worktree import find_other_worktree, find_own_top, find_strayed_checkout
 from truecall_py.checks.support.nearest_names import find_nearest
 from truecall_py.checks.support.outcomes import compare_effect, refuted, verified
 from truecall_py.contracts.field import field
@@ -78,7 +78,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
     if itself is None:
         return None
     link = os.readlink(path) if modes.S_ISLNK(itself.st_mode) else None
-    return {"mark": file_mark(world.stat(path) or itself), "link": link}
+    return {"mark": build_mark(world.stat(path) or itself), "link": link}
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
@@ -102,19 +102,19 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     shown = path if real == path else f"{path}, which is {real},"
     folder, default = find_root(params, call, world)
     if not is_within(real, folder, world):
-        main = strayed(path, session_folder(call, world), world) if default else ""
+        main = find_strayed_checkout(path, find_session_folder(call, world), world) if default else ""
         which = f"in the main checkout {main}" if main else f"outside of {folder}"
         return refuted(expected, f"{shown} lies {which}")
-    other = other_worktree(real, folder, world) if default else ""
+    other = find_other_worktree(real, folder, world) if default else ""
     if other:
         return refuted(expected, f"{shown} lies in another worktree, {other}")
     if found is None:
         return verified(expected, f"{shown} would lie in {folder}")
-    effect = compare_effect(earlier["mark"] if earlier else earlier, file_mark(found))
+    effect = compare_effect(earlier["mark"] if earlier else earlier, build_mark(found))
     return verified(expected, f"{shown} lies in {folder}", effect)
 
 
-def session_folder(call: ToolCall, world: World) -> str | None:
+def find_session_folder(call: ToolCall, world: World) -> str | None:
     return world.session or call.cwd
 
 
@@ -127,10 +127,10 @@ def find_root(params: dict[str, Any], call: ToolCall, world: World) -> tuple[str
         if found is None or not modes.S_ISDIR(found.st_mode):
             raise Unverified(f"there is no folder {folder} in which anything could lie", "contract")
         return os.path.realpath(folder), False
-    here = session_folder(call, world)
+    here = find_session_folder(call, world)
     if here is None:
         raise Unverified("the folder in which the session works is not known", "harness")
-    top = own_top(here, world)
+    top = find_own_top(here, world)
     if top is None:
         raise Unverified(f"{here} is in no git checkout, and `folder` names no other", "contract")
     return top[0], True

@@ -106,7 +106,7 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    from truecall_py.checks.support.requirement import allows_npm, allows_pip
+    from truecall_py.checks.support.requirement import is_allowed_by_npm, is_allowed_by_pip
 
     expected = expect(params)
     name, wanted, conditional = parse_name(params)
@@ -127,7 +127,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     what = f"{copies[0].name} {version or 'of an unknown version'} in {where}"
     if (wanted or params.get("version")) and not version:
         return unverified(expected, what, "world")
-    if wanted and not (allows_pip if params["manager"] == "pip" else allows_npm)(version, wanted):
+    if wanted and not (is_allowed_by_pip if params["manager"] == "pip" else is_allowed_by_npm)(version, wanted):
         if conditional:
             return unverified(expected, f"{what}, and the condition may not hold there", "probe")
         return refuted(expected, what)
@@ -214,11 +214,11 @@ def find_named_environment(python: str, world: World) -> Environment:
 def list_commands(call: ToolCall) -> list[tuple[Simple, list[str | None]]]:
     """Return the simple commands of the call, each with its words without env, sudo and the like (none if these are
     unknown). Raises Unverified for an unreadable command line."""
-    from truecall_py.shell.commands import simple_commands
+    from truecall_py.shell.commands import parse_simple_commands
     from truecall_py.shell.unwrap import unwrap
 
     line = call.args.get("command")
-    simples = simple_commands(line) if isinstance(line, str) else []
+    simples = parse_simple_commands(line) if isinstance(line, str) else []
     if simples is None:
         raise Unverified("the command cannot be read, so where it installs is not known", "contract")
     return [(simple, unwrap(simple.argv) or []) for simple in simples]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import stat as modes
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.file_exists import file_mark, name_file_type
+from truecall_py.checks.file_exists import build_mark, name_file_type
 from truecall_py.checks.support.env_and_ini import Malformed
 from truecall_py.checks.support.file_formats import WORDS, decode, find_format, parse_json
 from truecall_py.checks.support.nearest_names import find_nearest
@@ -92,8 +92,8 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[
     if found is None:
         return None
     if not params.get("still"):
-        return file_mark(found)
-    return [*file_mark(found), int(not find_error(world.read(path), path, params, world))]
+        return build_mark(found)
+    return [*build_mark(found), int(not find_error(world.read(path), path, params, world))]
 
 
 def needs_snapshot(params: dict[str, Any]) -> bool:
@@ -109,7 +109,7 @@ def find_error(data: bytes, path: str, params: dict[str, Any], world: World) -> 
     return ""
 
 
-def parsed_before(params: dict[str, Any], call: ToolCall, path: str, world: World) -> bool:
+def check_parsed_before(params: dict[str, Any], call: ToolCall, path: str, world: World) -> bool:
     """Whether the file parsed before the call, by the snapshot or by its client. Raises Unverified."""
     earlier = world.earlier(NAME, params)
     if earlier is not ABSENT:
@@ -157,11 +157,11 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             raise Unverified(f"{told}; but it may be {else_} (say `as` if it is not)", "contract")
         if params.get("still") and world.earlier(NAME, params) is None:
             return refuted(expected, f"{told}; and it is new: nothing was there before the call")
-        if params.get("still") and not parsed_before(params, call, path, world):
+        if params.get("still") and not check_parsed_before(params, call, path, world):
             raise Unverified(f"{told}; and it did not parse before the call either", "contract")
         return refuted(expected, told)
     earlier = world.earlier(NAME, params)
-    effect = compare_effect(earlier[: len(file_mark(found))] if earlier else earlier, file_mark(found))
+    effect = compare_effect(earlier[: len(build_mark(found))] if earlier else earlier, build_mark(found))
     return verified(expected, f"{path}, {found.st_size} bytes, parses as {WORDS[kind]}", effect)
 
 

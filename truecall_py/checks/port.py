@@ -74,13 +74,13 @@ def expect(params: dict[str, Any]) -> str:
 
 
 def name_port(host: str | None, port: Any) -> str:
-    from truecall_py.world.sockets import HERE, address
+    from truecall_py.world.sockets import HERE, format_address
 
-    return f"port {port} of this machine" if host in (None, "", HERE) else address(str(host), port)
+    return f"port {port} of this machine" if host in (None, "", HERE) else format_address(str(host), port)
 
 
 def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
-    from truecall_py.world.sockets import identity, near
+    from truecall_py.world.sockets import find_inodes, find_ports_above
 
     expected = expect(params)
     host, port = parse_place(params)
@@ -96,7 +96,7 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             nothing = f"nothing listens at {name_port(host, port)} (connection refused)"
             found = f"something listens at {here}" if here else nothing
             held = world.now() - began
-            others = near(port, ABOVE)[:3] if open_ and is_local(host) else ()
+            others = find_ports_above(port, ABOVE)[:3] if open_ and is_local(host) else ()
             candidates = tuple(name_port(host, other) for other in others)
             # If nothing ever listened, a closed port proves nothing about a server that should have stopped.
             blank = open_ and held < STEP and (earlier is ABSENT or not earlier[0])
@@ -105,7 +105,8 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
             break
         world.sleep(min(STEP, until - world.now()))
     if open_:
-        return verified(expected, f"{here} takes a connection", compare_effect(earlier, [True, identity(host, port)]))
+        effect = compare_effect(earlier, [True, find_inodes(host, port)])
+        return verified(expected, f"{here} takes a connection", effect)
     found = f"nothing listens at {name_port(host, port)}"
     if params.get("vacuous") == "ok":
         return verified(expected, found)
@@ -121,10 +122,10 @@ def is_transient(outcome: Outcome) -> bool:
 
 def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> list[Any]:
     """Return whether something listened before the call, and the identity of its sockets (None: unknown)."""
-    from truecall_py.world.sockets import identity
+    from truecall_py.world.sockets import find_inodes
 
     host, port = parse_place(params)
-    return [bool(probe_port(host, port, world)), identity(host, port)]
+    return [bool(probe_port(host, port, world)), find_inodes(host, port)]
 
 
 def needs_snapshot(params: dict[str, Any]) -> bool:
@@ -133,9 +134,10 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
 
 
 def probe_port(host: str, port: int, world: World) -> str:
-    from truecall_py.world.sockets import HERE, everywhere, taken
+    from truecall_py.world.sockets import HERE, find_listener, find_local_listener
 
-    return everywhere(port, world.budget(2.0)) if host == HERE else taken(host, port, world.budget(2.0))
+    seconds = world.budget(2.0)
+    return find_local_listener(port, seconds) if host == HERE else find_listener(host, port, seconds)
 
 
 def is_local(host: str) -> bool:

@@ -154,11 +154,11 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
 
 def find_living(params: dict[str, Any], world: World) -> tuple[list[Process], str]:
     """Return the matching processes that are alive, and what to say if there are none. Raises Unverified."""
-    from truecall_py.world.process_table import ZOMBIE, ancestors, find, own
+    from truecall_py.world.process_table import ZOMBIE, find_ancestors, find_process, list_own
 
     wanted = params.get("command")
     if params.get("pid") is None and params.get("pid_file") is None:
-        processes = [process for process in own(world) if matches(wanted or {}, process.line, world)]
+        processes = [process for process in list_own(world) if matches(wanted or {}, process.line, world)]
         return processes, "no process of this user has such a command line"
     pid: int | None
     written = None
@@ -168,9 +168,9 @@ def find_living(params: dict[str, Any], world: World) -> tuple[list[Process], st
         pid, written = read_pid_file(params["pid_file"], world)
     if pid is None:
         return [], f"there is no file {world.resolve(params['pid_file'])}"
-    if pid in ancestors():
+    if pid in find_ancestors():
         raise Unverified(f"the process {pid} is truecall's own or has started it, so it proves nothing", "tool")
-    process = find(pid, world)
+    process = find_process(pid, world)
     if process is None:
         return [], f"there is no process {pid}"
     if process.dead:
@@ -230,7 +230,7 @@ def select_new(
 
 def find_survivors(found: list[Process], params: dict[str, Any], world: World) -> list[Process]:
     """Return the processes that live as long as they should. It probes repeatedly, to see an early end early."""
-    from truecall_py.world.process_table import find
+    from truecall_py.world.process_table import find_process
 
     until = world.now() + params["alive_for"]
     if until > world.ends:
@@ -238,7 +238,7 @@ def find_survivors(found: list[Process], params: dict[str, Any], world: World) -
     left = found
     while left and world.now() < until:
         world.sleep(min(STEP, until - world.now()))
-        again = [(process, find(process.pid, world)) for process in left]
+        again = [(process, find_process(process.pid, world)) for process in left]
         left = [old for old, now in again if now is not None and not now.dead and now.identity == old.identity]
     return left
 
@@ -267,9 +267,9 @@ def judge_absent(params: dict[str, Any], expected: str, world: World) -> Outcome
 
 def find_remaining(earlier: list[Any], world: World) -> list[Process]:
     """Return the processes that existed before the call and still live."""
-    from truecall_py.world.process_table import find
+    from truecall_py.world.process_table import find_process
 
-    found = [find(pid, world) for pid, _ in earlier]
+    found = [find_process(pid, world) for pid, _ in earlier]
     return [process for process in found if process and not process.dead and process.identity in earlier]
 
 

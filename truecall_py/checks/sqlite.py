@@ -85,7 +85,7 @@ def expect(params: dict[str, Any]) -> str:
     if params.get("query"):
         query = " ".join(params["query"].split())
         values = f" with {quote_value(params['params'], 80)}" if params.get("params") is not None else ""
-        asked = [f"a number of rows that {describe(row_matcher(params))}"] if row_matcher(params) else []
+        asked = [f"a number of rows that {describe(build_row_matcher(params))}"] if build_row_matcher(params) else []
         asked += [f"a first value that {describe(params['value'])}"] if params.get("value") else []
         words.append(f"`{query[:200]}`{values} gives {' and '.join(asked)}")
     if params.get("table"):
@@ -94,7 +94,7 @@ def expect(params: dict[str, Any]) -> str:
     return f"in {params['file']}: {', '.join(words)}"
 
 
-def row_matcher(params: dict[str, Any]) -> dict[str, Any]:
+def build_row_matcher(params: dict[str, Any]) -> dict[str, Any]:
     """Return the matcher on the number of rows."""
     given: dict[str, Any] | None = params.get("rows")
     return given or ({} if params.get("value") else {"at_least": 1})
@@ -119,26 +119,26 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     except Missing as nothing:
         if params.get("query") and not params.get("table") and holds_without_rows(params, world):
             raise
-        return refuted(expected, nothing.why, find_nearest(path, world), blank=was_empty(earlier))
+        return refuted(expected, nothing.why, find_nearest(path, world), blank=is_unproven_before(earlier))
     try:
-        wrong, candidates = find_lacking(params, base)
+        wrong, candidates = explain_lacking(params, base)
         if wrong:
-            return refuted(expected, wrong, candidates, blank=was_empty(earlier))
+            return refuted(expected, wrong, candidates, blank=is_unproven_before(earlier))
         now = read_fact(params, base)
     finally:
         base.close()
     if params.get("query"):
         wrong = judge_rows(params, now, earlier, world)
-        compares = has_delta(row_matcher(params)) or has_delta(params.get("value"))
+        compares = has_delta(build_row_matcher(params)) or has_delta(params.get("value"))
         if wrong and compares and earlier is not ABSENT and not world.alone(NAME, params):
             why = "another call about the same rows ran at the same time, so what this one changed cannot be told"
             raise Unverified(f"{wrong}; {why}", "probe")
         if wrong:
-            return refuted(expected, wrong, blank=not now["rows"] and was_empty(earlier))
+            return refuted(expected, wrong, blank=not now["rows"] and is_unproven_before(earlier))
     return verified(expected, describe_rows(params, now), find_effect(params, now, earlier))
 
 
-def was_empty(earlier: Any) -> bool:
+def is_unproven_before(earlier: Any) -> bool:
     """Whether no snapshot shows that there was something before: then an absence proves nothing."""
     return earlier is ABSENT or not (earlier.get("rows") or earlier.get("columns"))
 
@@ -146,7 +146,7 @@ def was_empty(earlier: Any) -> bool:
 def find_effect(params: dict[str, Any], now: dict[str, Any], earlier: Any) -> str:
     """Return the effect: whether the answer to the contract's questions changed. Another write to the same file is no
     effect, unless the contract only compares with the state before."""
-    rows, value = row_matcher(params), params.get("value")
+    rows, value = build_row_matcher(params), params.get("value")
     if not params.get("table") and all(has_delta(matcher) for matcher in (rows, value) if matcher):
         return compare_effect(earlier, now)
     names = ("rows", "digest", "columns")
@@ -162,7 +162,7 @@ def open_database(path: str, world: World) -> Database:
 
 def holds_without_rows(params: dict[str, Any], world: World) -> bool:
     """Whether a database without rows could meet the contract, so that a missing database is no refutation."""
-    rows, value = row_matcher(params), params.get("value")
+    rows, value = build_row_matcher(params), params.get("value")
     if has_delta(rows) or has_delta(value):
         return True
     try:
@@ -181,11 +181,11 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
     try:
         base = open_database(world.resolve(params["file"]), world)
     except Missing:
-        return empty_fact(params, None)
+        return build_empty_fact(params, None)
     try:
         found = read_fact(params, base)
     except Lacking:
-        return empty_fact(params, base.stamp())
+        return build_empty_fact(params, base.stamp())
     finally:
         base.close()
     if len(dumps(found)) > LONGEST:
@@ -193,7 +193,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
     return found
 
 
-def empty_fact(params: dict[str, Any], stamp: Any) -> dict[str, Any]:
+def build_empty_fact(params: dict[str, Any], stamp: Any) -> dict[str, Any]:
     """Return the snapshot of a missing database or table: no rows."""
     found = {"rows": 0, "digest": "0"} if params.get("query") else {}
     return {"stamp": stamp, **found, **({"columns": None} if params.get("table") else {})}
@@ -210,7 +210,7 @@ def read_fact(params: dict[str, Any], base: Database) -> dict[str, Any]:
     if params.get("table"):
         found["columns"] = base.columns(params["table"])
     if params.get("query"):
-        found["rows"], value, there, found["digest"] = base.ask(params["query"], bind_values(params.get("params")))
+        found["rows"], value, there, found["digest"] = base.ask(params["query"], check_values(params.get("params")))
         if isinstance(value, bytes):
             if params.get("value"):
                 raise Unverified("the value is a blob; ask for hex() of it", "contract")
@@ -229,12 +229,12 @@ def evidence(params: dict[str, Any], call: ToolCall, world: World) -> list[dict[
     """Return the rows of the query, each as a map by column name. Raises Unverified."""
     base = open_database(world.resolve(params["file"]), world)
     try:
-        return base.rows(params["query"], bind_values(params.get("params")))
+        return base.rows(params["query"], check_values(params.get("params")))
     finally:
         base.close()
 
 
-def bind_values(given: Any) -> list[Any] | dict[str, Any]:
+def check_values(given: Any) -> list[Any] | dict[str, Any]:
     """Return the values of a query, each of a type that SQLite has. Raises Unverified."""
     if given is None:
         return []
@@ -246,7 +246,7 @@ def bind_values(given: Any) -> list[Any] | dict[str, Any]:
     return given
 
 
-def find_lacking(params: dict[str, Any], base: Database) -> tuple[str, tuple[str, ...]]:
+def explain_lacking(params: dict[str, Any], base: Database) -> tuple[str, tuple[str, ...]]:
     """Return what the database lacks of the required table, and the most similar names."""
     table = params.get("table")
     if not table:
@@ -274,7 +274,7 @@ def judge_rows(params: dict[str, Any], now: dict[str, Any], earlier: Any, world:
     def old(name: str) -> tuple[Any] | None:
         return None if earlier is ABSENT else (earlier.get(name, ABSENT),)
 
-    rows = row_matcher(params)
+    rows = build_row_matcher(params)
     if rows and not matches(rows, now["rows"], world, before=old("rows")):
         was = f" (before the call {earlier.get('rows')})" if has_delta(rows) and earlier is not ABSENT else ""
         return f"{describe_rows(params, now)}{was}"

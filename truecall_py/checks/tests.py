@@ -163,7 +163,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
     for path in find_reports(params, world):
         at = world.stat(path)
         if at is not None:
-            found[path] = report_mark(at)
+            found[path] = build_mark(at)
     return found
 
 
@@ -172,7 +172,7 @@ def needs_snapshot(params: dict[str, Any]) -> bool:
     return not params.get("output")
 
 
-def report_mark(found: os.stat_result) -> list[int]:
+def build_mark(found: os.stat_result) -> list[int]:
     return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
@@ -187,7 +187,7 @@ def sort_by_age(
         if found is None:
             continue
         known = None if earlier is ABSENT else earlier.get(path, [])
-        if known == report_mark(found):
+        if known == build_mark(found):
             stale.append(path)
         elif began is None:
             raise Unverified("neither the harness nor a snapshot says when the call began", "harness")
@@ -200,13 +200,13 @@ def sort_by_age(
         else:
             doubtful.append(path)  # within the slack; or moved there by the call, with an older time
     if not fresh and earlier is ABSENT:  # the clock of a container or virtual machine may be late
-        doubtful += [path for path in stale if modified_at(path, world) > (began or 0.0) - SKEW]
+        doubtful += [path for path in stale if read_modification_time(path, world) > (began or 0.0) - SKEW]
     if doubtful and not fresh:
         raise Unverified(f"whether {doubtful[0]} was written by this call cannot be told by its time", "probe")
     return fresh, stale, doubtful
 
 
-def modified_at(path: str, world: World) -> float:
+def read_modification_time(path: str, world: World) -> float:
     found = world.stat(path)
     return found.st_mtime if found else 0.0
 

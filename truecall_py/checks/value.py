@@ -6,7 +6,7 @@ from __future__ import annotations
 import stat as modes
 
 from truecall_py.checks import LOGIC
-from truecall_py.checks.file_exists import file_mark, name_file_type
+from truecall_py.checks.file_exists import build_mark, name_file_type
 from truecall_py.checks.support import key_path
 from truecall_py.checks.support.env_and_ini import Malformed, find_elsewhere
 from truecall_py.checks.support.file_formats import WORDS, explain_doubt, find_format, read_value
@@ -104,7 +104,7 @@ def take_snapshot(params: dict[str, Any], call: ToolCall, world: World) -> dict[
     found = world.stat(path)
     if found is None:
         return None
-    told: dict[str, Any] = {"mark": file_mark(found)}
+    told: dict[str, Any] = {"mark": build_mark(found)}
     try:
         values = to_rows(select_values(read_document(params, path, world), parse_steps(params)))
     except (Malformed, Unverified):
@@ -131,10 +131,10 @@ def find_effect(earlier: Any, found: os.stat_result, values: list[tuple[str, Any
     """Return whether the call can have brought these values; if they were not read before it, whether it can have
     brought the file."""
     if not earlier:
-        return compare_effect(earlier, file_mark(found))
+        return compare_effect(earlier, build_mark(found))
     if "digest" in earlier:
         return compare_effect(earlier["digest"], digest_rows(to_rows(values)))
-    return compare_effect(earlier["mark"], file_mark(found))
+    return compare_effect(earlier["mark"], build_mark(found))
 
 
 def parse_steps(params: dict[str, Any]) -> Any:
@@ -177,11 +177,11 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
         if others:
             raise Unverified(f"there is nothing at {values[0][0]} in {path}; but {others}", "probe")
     earlier = world.earlier(NAME, params)
-    matcher = {**params.get("is", {}), **same_as_matcher(params, whole)}
+    matcher = {**params.get("is", {}), **build_same_as_matcher(params, whole)}
     texts = choose_format(params, path) in TEXTS
     if by_name:
         refuse_unreachable(matcher, values[0][1], whole, [key for _, key, _ in steps])
-    wrong, unsure = judge_values(matcher, values, values_before(earlier), texts, world)
+    wrong, unsure = judge_values(matcher, values, list_values_before(earlier), texts, world)
     if wrong:
         place, held = wrong[0]
         if held is ABSENT:
@@ -195,7 +195,8 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     if unsure:
         raise unsure
     held = values[0][1]
-    what = "not there" if held is ABSENT else quote_value(held) + (f" (all {len(values)})" if is_many(steps) else "")
+    what = "not there" if held is ABSENT else quote_value(held)
+    what += f" (all {len(values)})" if names_many(steps) and held is not ABSENT else ""
     told = f"{describe_subject(params)} is {what}"
     effect = find_effect(earlier, found, values)
     # The contract may require that nothing changed.
@@ -203,11 +204,11 @@ def run(params: dict[str, Any], call: ToolCall, world: World) -> Outcome:
     return verified(expected, told, "" if still and effect == OLD else effect)
 
 
-def is_many(steps: Any) -> bool:
+def names_many(steps: Any) -> bool:
     return any(kind == ALL for kind, _, _ in steps)
 
 
-def same_as_matcher(params: dict[str, Any], whole: Any) -> dict[str, Any]:
+def build_same_as_matcher(params: dict[str, Any], whole: Any) -> dict[str, Any]:
     """Return the matcher of `same_as`. Raises Unverified unless its path names exactly one value."""
     if not params.get("same_as"):
         return {}
@@ -221,7 +222,7 @@ def same_as_matcher(params: dict[str, Any], whole: Any) -> dict[str, Any]:
     return {"equals": held[0][1]}
 
 
-def values_before(earlier: Any) -> dict[str, Any] | None:
+def list_values_before(earlier: Any) -> dict[str, Any] | None:
     """Return the values before the call by place, None without a snapshot."""
     if earlier is ABSENT or (earlier is not None and "values" not in earlier):
         return None

@@ -62,11 +62,12 @@ def find_sender(payload: dict[str, Any], first: str = DEFAULT) -> str:
     """Who sent a payload: a name of NAMES, or that of a client that truecall does not support; "" for an unknown
     shape. The client `first` is asked first, so that of the others nothing is loaded where it is the sender."""
     first = first if first in NAMES else DEFAULT
-    if load_hook(first).sent(payload):
+    if load_hook(first).recognises(payload):
         return first
     from truecall_py.clients import unsupported
 
-    found = unsupported.find_by_keys(payload) or next((name for name in NAMES if load_hook(name).sent(payload)), "")
+    found = unsupported.find_by_keys(payload)
+    found = found or next((name for name in NAMES if load_hook(name).recognises(payload)), "")
     if found:
         return found
     event = payload.get("hook_event_name")

@@ -31,7 +31,7 @@ REQUIRED = (
     Part("hook", "KNOWN", frozenset, "the other events that the client has"),
     Part("hook", "STATIC", dict, "the form of the launcher's answer to each event where Python died"),
     Part("hook", "PROJECT_ENV", str, 'the variable in which the client names the project\'s folder, "" for none'),
-    Part("hook", "sent", FunctionType, "whether a payload is this client's, and nobody else's"),
+    Part("hook", "recognises", FunctionType, "whether a payload is this client's, and nobody else's"),
     Part("hook", "parse", FunctionType, "the call that a payload tells of"),
     Part("hook", "render", FunctionType, "the answer in the client's own dialect"),
     Part("registration", "REGISTRATION", Registration, "how the client is found, and how a hook is registered"),
@@ -65,9 +65,9 @@ SINGLE = (
 )
 # (module, a name in it that a client may leave out) -> the names that it must then have beside it.
 TOGETHER = {
-    ("hook", "BEFORE"): ("announced", "refuse"),  # the event before a call
-    ("hook", "stopping"): ("hold",),  # the stop that a payload announces
-    ("hook", "ONLY"): ("refused",),  # events that the launcher reads first, and the calls in them
+    ("hook", "BEFORE"): ("parse_before", "refuse"),  # the event before a call
+    ("hook", "parse_stop"): ("hold",),  # the stop that a payload announces
+    ("hook", "ONLY"): ("parse_refused",),  # events that the launcher reads first, and the calls in them
     ("doctor", "read_environment"): ("wrap_command",),
 }
 

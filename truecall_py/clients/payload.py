@@ -43,7 +43,7 @@ def announce(parse: Callable[[Any], ToolCall | None], payload: dict[str, Any], e
     return None if call is None else make_unanswered(call, event)
 
 
-def stopping(harness: str, payload: dict[str, Any], turn: str) -> Stop | None:
+def parse_stop(harness: str, payload: dict[str, Any], turn: str) -> Stop | None:
     """What a client tells of an agent that wants to stop; None for any other event. `turn` is the key
     that names the turn."""
     event = payload.get("hook_event_name")

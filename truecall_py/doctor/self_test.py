@@ -135,7 +135,7 @@ def find_event_before(harness: str) -> str:
 
 def has_snapshot(state: str) -> bool:
     """Whether the look before the canary was kept."""
-    return snapshots.find(state, CALL, CALL) is not None
+    return snapshots.find_snapshot(state, CALL, CALL) is not None
 
 
 def find_silent_fault(code: int, out: bytes) -> str:

@@ -41,7 +41,7 @@ def parse_calls(client: ModuleType, payload: dict[str, Any]) -> tuple[ToolCall, 
     call = client.parse(payload)
     if call is not None:
         return (call,)
-    refused: tuple[ToolCall, ...] = client.refused(payload) if hasattr(client, "refused") else ()
+    refused: tuple[ToolCall, ...] = client.parse_refused(payload) if hasattr(client, "parse_refused") else ()
     return refused
 
 
@@ -88,7 +88,7 @@ def answer_request(
     state = options.state or paths.find_state_folder()
     session = paths.find_project_folder(client.PROJECT_ENV)
     sources = store.load_sources(session, state, paths.find_user_file(), options.contracts)
-    inner = client.inner(call) if hasattr(client, "inner") else call
+    inner = client.unwrap_call(call) if hasattr(client, "unwrap_call") else call
     contracts, inner_contracts = [], []
     for source in sources:
         try:
@@ -128,9 +128,9 @@ def answer_request(
 
         snapshot = take_snapshot(contracts, call, ends, session)
         if snapshot is not None:
-            from truecall_py.world.snapshots import keep
+            from truecall_py.world.snapshots import keep_snapshot
 
-            if not keep(state, call.session, call.call_id, snapshot):
+            if not keep_snapshot(state, call.session, call.call_id, snapshot):
                 from truecall_py.ledger.notices_shown import report_unkept_snapshot
 
                 notices += report_unkept_snapshot(state, call.session)
@@ -166,7 +166,7 @@ def record_client_event(
 ) -> Correction | None:
     """Records an event without a finished call: the end of a batch, or a call that waits for approval. Returns a
     Correction if a refusal in the batch ends the agent's loop, else None."""
-    waiting_call = client.waits(payload) if hasattr(client, "waits") else None
+    waiting_call = client.parse_waiting(payload) if hasattr(client, "parse_waiting") else None
     if waiting_call is None and event != "PostToolBatch":
         return None
     from truecall_py.core import paths
@@ -279,10 +279,10 @@ def answer_event(options: Options, ends: float) -> Reply:
         event = str(payload.get("hook_event_name") or options.event)
         if options.is_paused():
             return Reply()
-        options.stop = client.stopping(payload) if hasattr(client, "stopping") else None
+        options.stop = client.parse_stop(payload) if hasattr(client, "parse_stop") else None
         if options.stop is not None:
             return answer_stop(client, options.stop, options, ends, notices)
-        announced_call = client.announced(payload) if hasattr(client, "announced") else None
+        announced_call = client.parse_before(payload) if hasattr(client, "parse_before") else None
         if announced_call is not None:
             options.announced = announced_call
             return answer_request(client, event, announced_call, options, ends, notices)

@@ -83,10 +83,10 @@ def find_snapshot(
         return None
     from truecall_py.world import snapshots
 
-    taken = snapshots.find(state, call.session, call.call_id)
+    taken = snapshots.find_snapshot(state, call.session, call.call_id)
     if taken is None:
         return None
-    snapshots.ended(taken)
+    snapshots.mark_ended(taken)
     at = taken.at
 
     def over(name: str) -> bool:

@@ -265,7 +265,7 @@ class Recorder:
             from truecall_py.clients import load_hook
             from truecall_py.ledger.pending_calls import keep_call, read_mark, set_mark
 
-            if hasattr(load_hook(self.call.harness), "stopping"):
+            if hasattr(load_hook(self.call.harness), "parse_stop"):
                 kept = keep_call(self.state, self.call, self.at, self.identity)
                 if kept and self.call.background and read_mark(self.state, self.call.session) is None:
                     set_mark(self.state, self.call.session, 0)

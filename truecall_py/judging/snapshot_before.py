@@ -10,7 +10,7 @@ from truecall_py.contracts.template import fill_fields
 from truecall_py.core.errors import Unverified
 from truecall_py.judging.engine import Moment, enter_application, find_applications, make_world
 from truecall_py.judging.polling import is_about
-from truecall_py.world.snapshots import key
+from truecall_py.world.snapshots import make_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +55,6 @@ def read_check_facts(item: dict[str, Any], call: ToolCall, scope: Facts) -> Iter
         return
     try:
         params = fill_fields(check.FIELDS, params, scope)
-        yield key(name, scope.world.base, params), check.take_snapshot(params, call, scope.world)
+        yield make_key(name, scope.world.base, params), check.take_snapshot(params, call, scope.world)
     except (Unverified, OSError, ValueError, TypeError):
         return

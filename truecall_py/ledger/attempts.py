@@ -218,11 +218,11 @@ def may_alter(command: Any) -> bool:
     """Tells whether a shell command may have changed anything."""
     if not isinstance(command, str):
         return False
-    from truecall_py.shell.commands import simple_commands
-    from truecall_py.shell.later_effects import idle
+    from truecall_py.shell.commands import parse_simple_commands
+    from truecall_py.shell.later_effects import only_reads
 
-    simples = simple_commands(command)
-    return simples is None or not all(idle(simple) for simple in simples)
+    simples = parse_simple_commands(command)
+    return simples is None or not all(only_reads(simple) for simple in simples)
 
 
 def count_spent(past: Sequence[Try], events: Sequence[Event], batches: Sequence[int]) -> int:

@@ -14,8 +14,8 @@ from truecall_py.core.paths import locate_runs_mark
 from truecall_py.core.record import record
 from truecall_py.core.secret_patterns import MASK, WORD
 from truecall_py.core.types import ABSENT, File, ToolCall, Withheld
-from truecall_py.world.snapshots import clear, drafted, entries, word
-from truecall_py.world.snapshots import forget as forget_file
+from truecall_py.world.snapshots import clear_sessions, list_entries, make_name, open_draft
+from truecall_py.world.snapshots import remove_file as forget_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class KeptCall:
 
 
 def locate_call(state: str, session: str, call: str, root: str = FOLDER) -> str:
-    return os.path.join(state, root, word(session), f"{word(call)}{SUFFIX}")
+    return os.path.join(state, root, make_name(session), f"{make_name(call)}{SUFFIX}")
 
 
 def without_secrets(call: ToolCall) -> dict[str, Any] | None:
@@ -102,10 +102,10 @@ def keep_call(state: str, call: ToolCall, at: float, identity: str, root: str = 
     def ready() -> None:
         if not os.path.isdir(folder):
             os.makedirs(folder, 0o700, exist_ok=True)
-            clear(os.path.dirname(folder), at - (OPEN_AGE if root == FOLDER else OPERATION_AGE))
+            clear_sessions(os.path.dirname(folder), at - (OPEN_AGE if root == FOLDER else OPERATION_AGE))
 
     try:
-        descriptor = drafted(draft, ready)
+        descriptor = open_draft(draft, ready)
         try:
             data = text.encode()
             while data:
@@ -156,7 +156,7 @@ def list_ids(state: str, session: str, most: int = 200) -> list[str]:
     """Returns the ids of the kept calls of a session, up to a limit."""
     ids = []
     for name in sorted(list_names(state, session))[:most]:
-        kept = read_file(os.path.join(state, FOLDER, word(session), name + SUFFIX))
+        kept = read_file(os.path.join(state, FOLDER, make_name(session), name + SUFFIX))
         if kept is not None:
             ids.append(kept.call.call_id)
     return ids
@@ -166,7 +166,7 @@ def read_mark(state: str, session: str) -> int | None:
     """Returns how many bytes of the transcript were searched for the end of background work; None if the session has
     none."""
     try:
-        descriptor = os.open(locate_runs_mark(state, word(session)), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(locate_runs_mark(state, make_name(session)), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -181,7 +181,7 @@ def read_mark(state: str, session: str) -> int | None:
 def set_mark(state: str, session: str, upto: int | None) -> None:
     """Marks that background work goes on, and how far the transcript was searched; None: no work goes on. If that
     cannot be written, the transcript is searched only at the stop."""
-    path = locate_runs_mark(state, word(session))
+    path = locate_runs_mark(state, make_name(session))
     try:
         if upto is None:
             os.unlink(path)
@@ -204,7 +204,7 @@ def forget_call(state: str, session: str, call: str, root: str = FOLDER) -> None
 def list_names(state: str, session: str) -> set[str]:
     """Returns the names of the kept calls of a session."""
     folder = os.path.dirname(locate_call(state, session, ""))
-    return {name.removesuffix(SUFFIX) for name in entries(folder) if name.endswith(SUFFIX)}
+    return {name.removesuffix(SUFFIX) for name in list_entries(folder) if name.endswith(SUFFIX)}
 
 
 def forget_settled(state: str, session: str, events: Sequence[Event]) -> None:
@@ -213,7 +213,7 @@ def forget_settled(state: str, session: str, events: Sequence[Event]) -> None:
     from truecall_py.ledger.store import ENDED
 
     kept = list_names(state, session)
-    ended = [event for event in events if event.event == ENDED and word(event.call) in kept]
+    ended = [event for event in events if event.event == ENDED and make_name(event.call) in kept]
     still = {call.event.call for call in list_open(events, ended, {})}
     for event in ended:
         if event.call not in still:
@@ -223,6 +223,6 @@ def forget_settled(state: str, session: str, events: Sequence[Event]) -> None:
 def end_turn(state: str, session: str, seen: Collection[str], staying: Collection[str], at: float) -> None:
     """Removes what no later stop needs: the session's calls that were `seen` before the gate ran, except those
     `staying`, and calls of other sessions without activity for KEPT seconds."""
-    for name in set(seen) - {word(call) for call in staying}:
-        forget_file(os.path.join(state, FOLDER, word(session), name + SUFFIX))
-    clear(os.path.join(state, FOLDER), at - OPEN_AGE)
+    for name in set(seen) - {make_name(call) for call in staying}:
+        forget_file(os.path.join(state, FOLDER, make_name(session), name + SUFFIX))
+    clear_sessions(os.path.join(state, FOLDER), at - OPEN_AGE)

@@ -7,11 +7,11 @@ import os
 import time
 
 from truecall_py.core.errors import Unverified
-from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, Outcome, ToolCall
-from truecall_py.judging.receipt import CHECK, FINAL, Receipt, choose_later
+from truecall_py.core.types import DUPLICATE, REFUTED, UNRESOLVED, UNVERIFIED, VERIFIED, Outcome
+from truecall_py.judging.receipt import CHECK, FINAL, choose_later
 from truecall_py.ledger.events import name_turn, shorten_phrase
 from truecall_py.ledger.pending_calls import OPERATIONS, forget_call
-from truecall_py.ledger.store import SELECT, Event, Ledger, StoredEvent
+from truecall_py.ledger.store import SELECT, Event, StoredEvent
 from truecall_py.operations.view import (
     DROPPED,
     INTENT,
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contracts.model import Contract
+    from truecall_py.core.types import ToolCall
+    from truecall_py.judging.receipt import Receipt
+    from truecall_py.ledger.store import Ledger
 
 
 def weigh_receipt(

@@ -18,7 +18,7 @@ from truecall_py.ledger.store import Event, Ledger, LedgerError
 from truecall_py.operations.intents import Intent, find_intents, make_intent_event, select_with_receipt
 from truecall_py.operations.view import INTENT, Operation, fold_events, make_digest
 from truecall_py.trust import store
-from truecall_py.world.snapshots import entries
+from truecall_py.world.snapshots import list_entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def is_complete(state: str, key: bytes) -> bool:
 def iterate_kept(state: str) -> Iterator[KeptCall]:
     """Yields every call that is kept until its source settles it."""
     root = os.path.join(state, OPERATIONS)
-    for session in entries(root):
-        for name in entries(os.path.join(root, session)):
+    for session in list_entries(root):
+        for name in list_entries(os.path.join(root, session)):
             kept_call = read_file(os.path.join(root, session, name)) if name.endswith(SUFFIX) else None
             if kept_call is not None:
                 yield kept_call

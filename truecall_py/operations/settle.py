@@ -173,7 +173,7 @@ def judge_ended(
 ) -> list[Correction]:  # fmt: skip
     """Returns the corrections for background work that has ended, according to the answer of `call` or the new part
     of the transcript at `path`."""
-    tasks: dict[str, int | None] = harness.finished(call) if hasattr(harness, "finished") else {}
+    tasks: dict[str, int | None] = harness.list_ended_tasks(call) if hasattr(harness, "list_ended_tasks") else {}
     since = pending_calls.read_mark(state, call.session)
     notified: dict[str, Fate] = {}
     upto = 0

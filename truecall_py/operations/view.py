@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
-from truecall_py.core.types import DUPLICATE, PENDING, REFUTED, UNRESOLVED, VERIFIED, ToolCall
-from truecall_py.judging.receipt import Receipt, choose_later, compare_times
-from truecall_py.ledger.store import SELECT, Event, Ledger, StoredEvent
+from truecall_py.core.types import DUPLICATE, PENDING, REFUTED, UNRESOLVED, VERIFIED
+from truecall_py.judging.receipt import choose_later, compare_times
+from truecall_py.ledger.store import SELECT, StoredEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truecall_py.contracts.model import Contract
+    from truecall_py.core.types import ToolCall
+    from truecall_py.judging.receipt import Receipt
+    from truecall_py.ledger.store import Event, Ledger
 
 INTENT, RECEIPT = "intent ", "receipt "  # how the names of their events begin
 DROPPED = "dropped"  # a call that was never made, or that a person gave up

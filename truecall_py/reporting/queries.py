@@ -193,8 +193,8 @@ def delete_session_files(
 
     for folder in (pending_calls.FOLDER, pending_calls.OPERATIONS, snapshots.FOLDER):
         root = os.path.join(state, folder)
-        gone, kept = ({snapshots.word(session) for session in names} for names in (sessions, staying))
-        for name in snapshots.entries(root):
+        gone, kept = ({snapshots.make_name(session) for session in names} for names in (sessions, staying))
+        for name in snapshots.list_entries(root):
             path = os.path.join(root, name)
             if os.path.islink(path) or (folder == pending_calls.OPERATIONS and name in kept):
                 continue  # not a session, or one with an unresolved operation
@@ -204,11 +204,11 @@ def delete_session_files(
             except OSError:
                 continue  # something is in it
     for folder in (session_marks.FOLDER, unrecorded_calls.FOLDER, "notices"):
-        for name in snapshots.entries(os.path.join(state, folder)):
+        for name in snapshots.list_entries(os.path.join(state, folder)):
             path = os.path.join(state, folder, name)
-            when = snapshots.changed(path)
+            when = snapshots.read_mtime(path)
             if when is not None and when < before:
-                snapshots.forget(path)
+                snapshots.remove_file(path)
 
 
 def forget(ledger: Ledger, session: str, before: float) -> int:

@@ -46,7 +46,7 @@ def rejudge_call(call: Call, key: bytes, state: str) -> list[Verdict]:
     if call.state == REFUSED:
         ends, session = time.monotonic() + DEADLINE, call.cwd
         return list(barrier.judge_guards(contracts, make_unanswered(again, "PreToolUse"), ends, session).verdicts)
-    before = snapshots.find(state, call.session, call.call)
+    before = snapshots.find_snapshot(state, call.session, call.call)
     verdicts = judge.judge_contracts(contracts, again, time.monotonic() + DEADLINE, call.cwd, before)
     if not verdicts:
         raise Unverified("its contracts do not apply to what the ledger stores of it", "harness")

@@ -18,7 +18,7 @@ from truecall_py.shell.parser import Parser
 from truecall_py.shell.tokens import UnsureError
 from truecall_py.shell.unwrap import DIRECTORY
 
-__all__ = ["Simple", "changes_directory", "simple_commands"]
+__all__ = ["Simple", "changes_directory", "parse_simple_commands"]
 
 LIMIT = 256 * 1024
 _INDIRECT = frozenset(("eval", "source", ".", "trap", "alias", "builtin"))
@@ -26,7 +26,7 @@ _INDIRECT = frozenset(("eval", "source", ".", "trap", "alias", "builtin"))
 _last: tuple[str, list[Simple] | None] = ("", [])
 
 
-def simple_commands(command: str) -> list[Simple] | None:
+def parse_simple_commands(command: str) -> list[Simple] | None:
     """Every simple command of the line in the order of their ends, also nested ones; None: not sure."""
     global _last
     if command == _last[0]:  # several contracts ask about the same command
@@ -43,7 +43,7 @@ def simple_commands(command: str) -> list[Simple] | None:
 
 def changes_directory(command: str) -> bool:
     """True unless it is certain that the shell stays where it is, also inside subshells and functions."""
-    simples = simple_commands(command)
+    simples = parse_simple_commands(command)
     if simples is None:
         return True
     for simple in simples:

@@ -71,7 +71,7 @@ class Course:
         if any(name in _READONLY for name, _ in simple.assignments):
             simple.own_risk = LOST
         simple.risk = max(self.risk, simple.own_risk)
-        self.risk = max(simple.risk, _aftermath(simple, in_loop))
+        self.risk = max(simple.risk, _assess_aftermath(simple, in_loop))
 
     def settle(self, last: bool) -> None:
         """Set `certain`, `chain`, `piped` and `decides` for the commands of the list that ended; `last`: it ended
@@ -97,11 +97,11 @@ class Course:
                     continue
                 element.decides = decides and place == len(pipeline.elements) - 1
                 begun = IF_ENDED if place and certain == ALWAYS else certain
-                element.certain = _lower(element, begun, piped)
+                element.certain = _lower_certainty(element, begun, piped)
             decides = decides and pipeline.joined == "&&"
 
 
-def _lower(simple: Simple, certain: str, piped: bool) -> str:
+def _lower_certainty(simple: Simple, certain: str, piped: bool) -> str:
     """Return how certain a command ran, at most `certain`, given its own risk and the risk before it."""
     if simple.risk == LOST or (simple.own_risk and piped):  # in a pipe it ends the subshell only
         return NO
@@ -121,7 +121,7 @@ def _may_not_start(simple: Simple) -> bool:
     return any(word is not None and (word == "sudo" or word.endswith("/sudo")) for word in simple.argv)
 
 
-def _aftermath(simple: Simple, in_loop: bool) -> int:
+def _assess_aftermath(simple: Simple, in_loop: bool) -> int:
     """How far the rest of the line can be trusted after this command."""
     if not simple.argv:
         return WARY if _may_not_start(simple) else CALM
@@ -131,7 +131,7 @@ def _aftermath(simple: Simple, in_loop: bool) -> int:
     if name == "command":
         return LOST if None in words or _ENDERS.intersection(words) else CALM
     if name == "set":
-        return WARY if all(_harmless(word) for word in words) else LOST
+        return WARY if all(_is_harmless(word) for word in words) else LOST
     if name == "exit" and len(words) == 1 and words[0] in _FAILURES:
         return WARY
     if name in ("break", "continue") and not words and in_loop:
@@ -141,7 +141,7 @@ def _aftermath(simple: Simple, in_loop: bool) -> int:
     return LOST if name in _ENDERS else CALM
 
 
-def _harmless(word: str | None) -> bool:
+def _is_harmless(word: str | None) -> bool:
     """Whether an argument of `set` only makes the shell stricter or more verbose."""
     if word in ("pipefail", "errexit", "nounset", "xtrace"):
         return True

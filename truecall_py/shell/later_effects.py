@@ -4,7 +4,7 @@ as the same. A program that is not known here may change anything (a build bring
 
 from __future__ import annotations
 
-from truecall_py.shell.unwrap import DIRECTORY, base, git_call, unwrap
+from truecall_py.shell.unwrap import DIRECTORY, base_name, unwrap, unwrap_git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,17 +63,17 @@ class _Effect:
         self.detached = simple.detached
         argv = unwrap(simple.argv or [""])
         first = argv[0] if argv else None
-        self.program = None if first is None else base(first)
+        self.program = None if first is None else base_name(first)
         self.git: str | None = None
         words: list[str | None] = argv[1:] if argv else [None]
         self.moves = self.program in DIRECTORY
         self.reads = self.program in _READERS
         if self.program == "git" and argv:
-            words = (git_call(argv, "")[0] or [None, None])[1:]
+            words = (unwrap_git(argv, "")[0] or [None, None])[1:]
             self.git = words[0] if words else "help"
             output = any(word is not None and word.startswith(("-o", "--output", "-O")) for word in words)
             self.reads = (self.git in _GIT_READERS and not output) or tuple(words) in _GIT_LISTS
-        self.words = [_fold(word) for word in words if word is not None]
+        self.words = [_fold_name(word) for word in words if word is not None]
         self.unknown = None in words
         self.runs = self.program in _RUNNERS
         if self.program == "find":
@@ -85,10 +85,10 @@ class _Effect:
         for operator, target in simple.redirections:
             copies = operator.endswith("&") and target is not None and target.strip("0123456789") in ("", "-")
             if ">" in operator and not copies:
-                self.targets.append(target if target is None else _fold(target))
+                self.targets.append(target if target is None else _fold_name(target))
 
 
-def idle(simple: Simple) -> bool:
+def only_reads(simple: Simple) -> bool:
     """True if a command only looks: it certainly changes nothing but what /dev/null holds."""
     effect = _Effect(simple)
     inside = any(word.startswith(("-i", "--in-place", "-o", "--output")) for word in effect.words)
@@ -102,10 +102,10 @@ class _Operand:
     __slots__ = ("kind", "last", "parts", "tokens")
 
     def __init__(self, text: str) -> None:
-        folded = _fold(text)
-        self.kind, self.parts = path_of(folded)
+        folded = _fold_name(text)
+        self.kind, self.parts = split_path(folded)
         self.last = self.parts[-1] if self.parts else ""
-        self.tokens = frozenset(_tokens(folded))
+        self.tokens = frozenset(_split_tokens(folded))
 
     def near(self, word: str, moved: bool) -> bool:
         """True if the word names this object, one above or below it, or may do so."""
@@ -118,20 +118,20 @@ class _Operand:
         above = self.parts[:-1]
         if word.startswith("-") or not any(part != ".." for part in above):
             return False
-        kind, parts = path_of(word)
+        kind, parts = split_path(word)
         return kind != self.kind or len(parts) < len(self.parts) or parts[: len(above)] != above
 
     def near_path(self, word: str, moved: bool) -> bool:
         """Whether a word, read as a path, is this path, above it or below it; `moved`: a `cd` came between."""
         if not word or word.startswith("/dev/"):
             return False
-        kind, parts = path_of(word)
+        kind, parts = split_path(word)
         if kind != self.kind:
             return True
         if moved and not kind:
             return True
         if parts[:1] == [".."] or self.parts[:1] == [".."]:
-            shared = min(_climbs(parts), _climbs(self.parts))
+            shared = min(_count_climbs(parts), _count_climbs(self.parts))
             parts, own = parts[shared:], self.parts[shared:]
             if parts[:1] == [".."] or own[:1] == [".."]:
                 return True
@@ -153,7 +153,7 @@ class Aftermath:
     ) -> bool:
         """True if another command may have touched what this one (argv, its captured operands) did. From the
         place `since` on they run beside it, in one pipe; `output`: one operand is where its own output goes."""
-        program = base(argv[0] or "") if argv else ""
+        program = base_name(argv[0] or "") if argv else ""
         writes = output or program == "tee"  # all that can go wrong is that the file is removed
         sought = [_Operand(operand) for operand in operands]
         moved = False
@@ -164,7 +164,7 @@ class Aftermath:
             others = len(effect.words) if position != index else 0
             self.budget -= 1 + len(operands) * (others + len(effect.targets))
             own = position == index
-            if self.budget < 0 or (sought and not (own and output) and _written(effect, sought, moved)):
+            if self.budget < 0 or (sought and not (own and output) and _writes_to(effect, sought, moved)):
                 return True
             if own or (beside and writes):
                 if writes and _removes(effect, sought, moved):
@@ -176,7 +176,7 @@ class Aftermath:
         return False
 
 
-def _written(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
+def _writes_to(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
     """Whether a redirection writes to one of the operands, or may do so."""
     targets = effect.targets
     return any(target is None or any(operand.near(target, moved) for operand in sought) for target in targets)
@@ -209,7 +209,7 @@ def _removes(effect: _Effect, sought: list[_Operand], moved: bool) -> bool:
     if program in _NAMERS:
         return False
     # Of any other program only a word that is spelt alike is taken for the path.
-    near = any(operand.last in word or (path_of(word)[0] == operand.kind and operand.near_path(word, moved))
+    near = any(operand.last in word or (split_path(word)[0] == operand.kind and operand.near_path(word, moved))
                for word in effect.words for operand in sought)  # fmt: skip
     if near or any(name in word for name in _SWEEPERS for word in (program, *effect.words)):
         return True
@@ -229,12 +229,12 @@ def _undoes(effect: _Effect, program: str, argv: list[str | None], sought: list[
     return effect.program == program or effect.runs or effect.program in _REMOVERS or effect.program not in _NAMERS
 
 
-def _fold(word: str) -> str:
+def _fold_name(word: str) -> str:
     """Names that some file system or package index takes for the same."""
     return word.lower().replace("_", "-")
 
 
-def path_of(word: str) -> tuple[str, list[str]]:
+def split_path(word: str) -> tuple[str, list[str]]:
     """What the path is relative to ("" for the folder of the command), and its parts."""
     kind = word[:1] if word[:1] in ("/", "~") else ""
     parts: list[str] = []
@@ -248,7 +248,7 @@ def path_of(word: str) -> tuple[str, list[str]]:
     return kind, parts
 
 
-def _climbs(parts: list[str]) -> int:
+def _count_climbs(parts: list[str]) -> int:
     """Return the number of leading `..` parts."""
     count = 0
     while count < len(parts) and parts[count] == "..":
@@ -256,7 +256,7 @@ def _climbs(parts: list[str]) -> int:
     return count
 
 
-def _tokens(word: str) -> list[str]:
+def _split_tokens(word: str) -> list[str]:
     """Split a word at the characters that separate names, versions and URLs."""
     for char in "=<>!@[]/,:; ":
         word = word.replace(char, "\n")

@@ -10,13 +10,13 @@ from truecall_py.shell.tokens import (
     CALM,
     LOST,
     WARY,
-    ansi,
-    arithmetic,
-    backtick,
-    document,
-    name_end,
-    parameter,
-    unsure,
+    find_backtick,
+    give_up,
+    read_ansi_string,
+    read_document,
+    read_parameter,
+    skip_arithmetic,
+    skip_name,
 )
 
 _METACHARACTERS = frozenset(" \t\n\\'\"$`;&|<>()")
@@ -116,7 +116,7 @@ class Reader:
             else:
                 at = self.in_braces(at, mode)
         if len(self.modes) > 1:
-            unsure()
+            give_up()
         self.end_word(self.frames[0])
 
     def in_command(self, at: int) -> int:
@@ -125,7 +125,7 @@ class Reader:
         if char not in _METACHARACTERS:
             if char == "#" and frame.word is None:
                 if frame.state == "condition":
-                    unsure()
+                    give_up()
                 return self.find("\n", at, len(text))
             end, stop = at + 1, len(text)
             while end < stop and text[end] not in _METACHARACTERS:
@@ -137,7 +137,7 @@ class Reader:
             return at + 1
         if char == "\\":
             if at + 1 == len(text):
-                unsure()
+                give_up()
             if text[at + 1] != "\n":
                 self.add(text[at + 1], quoted=True)
             return at + 2
@@ -189,7 +189,7 @@ class Reader:
             return at + 2
         elif char == "'":
             if mode != "braces":  # here a quote is a quote for some operators and plain text for others
-                unsure()
+                give_up()
             return self.find("'", at + 1) + 1
         elif char == '"':
             self.modes.append("quotes")
@@ -198,7 +198,7 @@ class Reader:
         elif char == "`":
             return self.backticks(at)
         elif char in "<>\n":
-            unsure()
+            give_up()
         return at + 1
 
     def find(self, what: str, at: int, otherwise: int = -1) -> int:
@@ -206,7 +206,7 @@ class Reader:
         end = self.text.find(what, at)
         if end < 0:
             if otherwise < 0:
-                unsure()
+                give_up()
             return otherwise
         return end
 
@@ -214,7 +214,7 @@ class Reader:
         """Add a piece to the current word, which starts here if there is none."""
         frame = self.frames[-1]
         if self.pending and "\n" in text:  # where the here-document starts is then a matter of version
-            unsure()
+            give_up()
         word = frame.word
         if word is None:
             word = frame.word = Word()
@@ -230,19 +230,19 @@ class Reader:
         if following == "(":
             if text.startswith("((", at + 1):
                 self.add("", unknown=True, risk=LOST)  # an error in arithmetic ends the shell
-                return arithmetic(text, at + 3)
+                return skip_arithmetic(text, at + 3)
             self.add("", quoted=True)
             self.push()
             return at + 2
         if following == "{":
-            end, risk = parameter(text, at + 2)
+            end, risk = read_parameter(text, at + 2)
             self.add("", unknown=True, risk=risk)
             self.modes.append("quoted braces" if quoted else "braces")
             return end
         if following == "[":
-            unsure()
+            give_up()
         if following == "'" and not quoted:
-            end, value = ansi(text, at + 2)
+            end, value = read_ansi_string(text, at + 2)
             self.add(value or "", quoted=True, unknown=value is None)
             return end
         if following == '"' and not quoted:
@@ -250,7 +250,7 @@ class Reader:
             return at + 1
         if following.isascii() and (following.isalpha() or following == "_"):
             self.add("", unknown=True)
-            return name_end(text, at + 2)
+            return skip_name(text, at + 2)
         if following and following in "0123456789@*#?$!-":
             self.add("", unknown=True)
             return at + 2
@@ -259,9 +259,9 @@ class Reader:
 
     def backticks(self, at: int) -> int:
         """Skip a command in backticks, which is not parsed; return the place after it."""
-        end = backtick(self.text, at)
+        end = find_backtick(self.text, at)
         if self.pending and "\n" in self.text[at:end]:
-            unsure()
+            give_up()
         self.add("", unknown=True)
         self.opaque()
         return end + 1
@@ -284,7 +284,7 @@ class Reader:
         frame = self.frames.pop()
         self.modes.pop()
         if frame.pending:
-            unsure()
+            give_up()
         single = len(self.simples) - frame.first == 1
         if self.modes[-1] == "quotes" and single and "cat" not in self.functions:
             simple = self.simples[-1]  # "$(cat <<'EOF' ...)", the usual way to pass a long text, is known
@@ -320,7 +320,7 @@ class Reader:
     def documents(self, frame: Frame, at: int) -> int:
         """Read the here-documents that start at `at`; return the place after them."""
         for simple, index, delimiter, quoted, strip in frame.pending:
-            at, body = document(self.text, at, delimiter, quoted, strip)
+            at, body = read_document(self.text, at, delimiter, quoted, strip)
             if not quoted:
                 live = body.replace("\\\\", "").replace("\\$", "").replace("\\`", "")
                 if "`" in live or "$(" in live:

@@ -3,8 +3,8 @@ have read as something else, and never capture one that the parser does not know
 
 from __future__ import annotations
 
-from truecall_py.shell.later_effects import path_of
-from truecall_py.shell.unwrap import WRAPPERS, base
+from truecall_py.shell.later_effects import split_path
+from truecall_py.shell.unwrap import WRAPPERS, base_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 _NOWHERE = ("/dev/", "/proc/", "//")
 
 
-def redirected(form: Pattern, simple: Simple) -> dict[str, str] | None:
+def capture_redirections(form: Pattern, simple: Simple) -> dict[str, str] | None:
     """What the pattern captures of the redirections of a command; None: they are not those that it describes."""
     captures: dict[str, str] = {}
     if form.redirected:
         sign, name = form.redirected
-        output = output_of(simple)
+        output = find_output(simple)
         if output is None or output[0] != sign:
             return None
         captures[name] = output[1]
     if form.text:
-        text = document_of(simple)
+        text = find_document(simple)
         if text is None:
             return None
         captures[form.text] = text
     return captures
 
 
-def output_of(simple: Simple) -> tuple[str, str] | None:
+def find_output(simple: Simple) -> tuple[str, str] | None:
     """Where the standard output of a command goes, as (">" or ">>", file); None where that is no file, or it is
     not known which."""
     redirect = None
@@ -50,23 +50,23 @@ def output_of(simple: Simple) -> tuple[str, str] | None:
     return redirect
 
 
-def document_of(simple: Simple) -> str | None:
-    """The text of the here-document that is the only input of a command, where the shell takes it as it is."""
+def find_document(simple: Simple) -> str | None:
+    """The text of the here-document that is the only input of a command, where the shell takes it is."""
     texts = [(operator, target) for operator, target in simple.redirections if "<" in operator]
     if len(texts) != 1 or texts[0][0] not in ("<<", "<<-"):
         return None
     return texts[0][1]
 
 
-def match(
+def match_words(
     form: Pattern, argv: list[str | None], dropped: list[str | None], captured: dict[str, str]
 ) -> list[dict[str, str]] | None:
     """What the pattern captures of the words of a command, one dict for each operand; None: it does not match.
     `dropped` are the words of sudo, env and the like before it, `captured` is what was found beside its words."""
-    if _refused(form, argv, dropped):
+    if _is_refused(form, argv, dropped):
         return None
     many: list[dict[str, str]] = []
-    words = _without_options(form, argv, captured, many)
+    words = _take_options(form, argv, captured, many)
     if words is None or not form.needed <= {*captured, *(form.every for _ in many)}:
         return None
     at = 0
@@ -75,8 +75,8 @@ def match(
         if kind == "word":
             word = words[at] if at < len(words) else None
             if at == 0 and word is not None and not form.folder:
-                word = base(word)
-            if word is None or not _glob(value, word):
+                word = base_name(word)
+            if word is None or not _matches_glob(value, word):
                 return None
             ended = ended or word == "--"
             at += 1
@@ -100,25 +100,25 @@ def match(
             return None
     if at < len(words) and words[at:] != ["--"] and not form.rest:
         return None
-    if _crossed(form, captured, many):
+    if _operands_cross(form, captured, many):
         return None
     found = [captured | binding for binding in many] or [captured]
-    return [binding for binding in found if _make(form, binding)] or None
+    return [binding for binding in found if _compose_captures(form, binding)] or None
 
 
-def _crossed(form: Pattern, captured: dict[str, str], many: list[dict[str, str]]) -> bool:
+def _operands_cross(form: Pattern, captured: dict[str, str], many: list[dict[str, str]]) -> bool:
     """Whether the way to one operand may lead through another: `mv link link/new` takes it away."""
     single = [captured["".join(value)] for kind, value in form.words if kind == "one"]
     if not single or len(single) + len(many) < 2:
         return False
-    ways = [path_of(word) for word in single]
-    others = [path_of(word) for binding in many for word in binding.values()]
+    ways = [split_path(word) for word in single]
+    others = [split_path(word) for binding in many for word in binding.values()]
     if any(way == other for way in ways for other in others):
         return True
-    return any(below(way, other) or below(other, way) for way in ways for other in others + ways)
+    return any(is_below(way, other) or is_below(other, way) for way in ways for other in others + ways)
 
 
-def below(path: tuple[str, list[str]], other: tuple[str, list[str]]) -> bool:
+def is_below(path: tuple[str, list[str]], other: tuple[str, list[str]]) -> bool:
     """Whether a path lies below another, or may: of an absolute and a relative one only the names tell."""
     (kind, parts), (other_kind, above) = path, other
     if kind != other_kind:
@@ -126,7 +126,7 @@ def below(path: tuple[str, list[str]], other: tuple[str, list[str]]) -> bool:
     return 0 < len(above) < len(parts) and parts[: len(above)] == above
 
 
-def _without_options(
+def _take_options(
     form: Pattern, argv: list[str | None], captured: dict[str, str], many: list[dict[str, str]]
 ) -> list[str | None] | None:
     """The words but for those options that may stand anywhere, whose values are captured (in `many` those of the one
@@ -143,7 +143,7 @@ def _without_options(
         if word is None or len(word) < 2 or word[0] != "-":
             words.append(word)
             continue
-        name, value = _taken(form, word)
+        name, value = _read_option(form, word)
         if name is None and value is None:
             words.append(word)
         elif name is not None:
@@ -161,7 +161,7 @@ def _without_options(
     return words
 
 
-def _taken(form: Pattern, word: str) -> tuple[str | None, str | None]:
+def _read_option(form: Pattern, word: str) -> tuple[str | None, str | None]:
     """What an option of the pattern is in this word: (None, None) nothing, (None, "") without a value, (name,
     value) with one, (name, None) with one in the next word."""
     if word.startswith("--"):
@@ -181,7 +181,7 @@ def _taken(form: Pattern, word: str) -> tuple[str | None, str | None]:
     return None, ""
 
 
-def _make(form: Pattern, capture: dict[str, str]) -> bool:
+def _compose_captures(form: Pattern, capture: dict[str, str]) -> bool:
     """Adds what is made of a capture; False where a path has no last part that is a name."""
     for name, pieces in form.made:
         text = ""
@@ -199,11 +199,11 @@ def _make(form: Pattern, capture: dict[str, str]) -> bool:
     return True
 
 
-def _refused(form: Pattern, argv: list[str | None], dropped: list[str | None]) -> bool:
+def _is_refused(form: Pattern, argv: list[str | None], dropped: list[str | None]) -> bool:
     """True for a word that must not be there, or may be, and for a call that only asks for help."""
     for no in form.forbidden:
         if no in WRAPPERS:
-            if any(word is None or base(word) == no for word in dropped):
+            if any(word is None or base_name(word) == no for word in dropped):
                 return True
             continue
         if None in argv:
@@ -218,7 +218,7 @@ def _refused(form: Pattern, argv: list[str | None], dropped: list[str | None]) -
     return "--help" in argv and not any("".join(value) == "--help" for _, value in form.words)
 
 
-def _glob(glob: Iterable[str], word: str) -> bool:
+def _matches_glob(glob: Iterable[str], word: str) -> bool:
     parts = list(glob)
     at, part, star, mark = 0, 0, -1, 0
     while at < len(word):

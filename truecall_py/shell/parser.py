@@ -14,12 +14,12 @@ from truecall_py.shell.tokens import (
     CLOSING,
     LOST,
     OPENERS,
-    arithmetic,
-    blanks,
-    condition,
+    check_condition,
+    find_operator,
+    give_up,
     is_descriptor,
-    operator_at,
-    unsure,
+    skip_arithmetic,
+    skip_blanks,
 )
 
 _MOST, _DEEP = 1000, 50  # commands in one line, groups in each other that are looked through
@@ -45,7 +45,7 @@ class Parser(Reader):
         if frame.state in ("args", "after"):
             self.end_command(frame, ";")
         if frame.state != "start" or frame.need or frame.compounds or frame.pending or frame.redirect:
-            unsure()
+            give_up()
         self.course.settle(last=True)
         for simple in self.simples:
             if simple.argv and simple.argv[0] in self.functions:
@@ -63,11 +63,11 @@ class Parser(Reader):
         state = frame.state
         if frame.redirect is not None:
             operator, frame.redirect = frame.redirect, None
-            simple = frame.simple or unsure()
+            simple = frame.simple or give_up()
             simple.own_risk = max(simple.own_risk, risk)
             if operator.lstrip("0123456789") in ("<<", "<<-"):
                 if text is None or "\n" in text:
-                    unsure()
+                    give_up()
                 strip = operator.endswith("-")
                 frame.pending.append((simple, len(simple.redirections), text, "\0" in shape, strip))
                 self.pending += 1
@@ -79,7 +79,7 @@ class Parser(Reader):
             self.argument(frame, text, shape, risk)
         elif state == "after":
             if plain not in CLOSERS:
-                unsure()
+                give_up()
             self.end_command(frame, ";")
             self.keyword(frame, plain)
         else:
@@ -93,13 +93,13 @@ class Parser(Reader):
             return
         if frame.state == "body":
             if plain not in OPENERS or plain == "function":
-                unsure()
+                give_up()
             frame.compounds.append("function")
             self.open_functions += 1
             frame.state = "start"
         if plain == "!" or plain == "time":
             if frame.piped or len(self.frames) > 1:  # a keyword here in some versions of bash only
-                unsure()
+                give_up()
             frame.need = True
             frame.timed = frame.timed or plain == "time"
             if plain == "!" and len(self.frames) == 1 and not frame.compounds:
@@ -107,7 +107,7 @@ class Parser(Reader):
         elif plain in OPENERS or plain in CLOSERS:
             self.keyword(frame, plain)
         elif plain in ("in", "]]", "coproc"):
-            unsure()
+            give_up()
         else:
             frame.state = "args"
             frame.simple = Simple()
@@ -115,7 +115,7 @@ class Parser(Reader):
 
     def argument(self, frame: Frame, text: str | None, shape: str, risk: int) -> None:
         """Add a word to the simple command: an assignment before its name, else an argument."""
-        simple = frame.simple or unsure()
+        simple = frame.simple or give_up()
         simple.own_risk = max(simple.own_risk, risk)
         if not simple.argv:
             name, equals, _ = shape.partition("=")
@@ -125,7 +125,7 @@ class Parser(Reader):
                 simple.assignments.append((name, value))
                 return
             if "[" in shape and shape.partition("[")[0].isidentifier():
-                unsure()  # the subscript of an array may hold blanks
+                give_up()  # the subscript of an array may hold blanks
         simple.argv.append(text)
 
     def keyword(self, frame: Frame, plain: str | None) -> None:
@@ -134,7 +134,7 @@ class Parser(Reader):
         if plain in CLOSERS:
             needed, left = CLOSING[plain or ""]
             if frame.need or not compounds or compounds[-1] not in needed:
-                unsure()
+                give_up()
             if left is None:
                 self.close(frame)
             else:
@@ -186,13 +186,13 @@ class Parser(Reader):
             frame.state = "body"
             self.begin(frame, text, plain, "", CALM)
         elif state == "condition" and plain == "]]":
-            condition(frame.terms)
+            check_condition(frame.terms)
             frame.compounds.append("[[")
             self.close(frame)
         elif state == "condition":
             frame.terms.append(plain or "\0")
         elif state != "for words":
-            unsure()
+            give_up()
 
     # -- operators -------------------------------------------------------------------------------------
 
@@ -201,33 +201,33 @@ class Parser(Reader):
         text = self.text
         if text[at] in "<>" and text.startswith("(", at + 1):
             if frame.word is not None or frame.state == "condition" or text.startswith("((", at + 1):
-                unsure()
+                give_up()
             self.add("", unknown=True, risk=LOST)  # what it runs does so beside the command
             self.push()
             return at + 2
-        operator = operator_at(text, at)
+        operator = find_operator(text, at)
         end = at + len(operator)
         if operator[0] in "<>" or operator in ("&>", "&>>"):
             self.redirect(frame, operator)
             return end
         self.end_word(frame)
         if frame.redirect is not None:
-            unsure()
+            give_up()
         if operator == "(":
             return self.parenthesis(frame, at)
         if operator == ")":
             self.closing(frame)
         elif frame.state == "condition":
             if operator not in ("&&", "||"):
-                unsure()
-            condition(frame.terms)
+                give_up()
+            check_condition(frame.terms)
             frame.terms = []
         elif operator == "|" and frame.state == "case pattern" and frame.terms and not frame.want:
             frame.want = True
         elif operator in (";;", ";&", ";;&"):
             self.end_command(frame, ";", optional=True)
             if frame.need or not frame.compounds or frame.compounds[-1] != "case":
-                unsure()
+                give_up()
             frame.state, frame.want, frame.terms = "case pattern", True, []
         elif operator == ";" and frame.state in ("for in", "for words"):
             frame.state = "for do"
@@ -246,11 +246,11 @@ class Parser(Reader):
         self.end_word(frame)
         if frame.state == "condition":
             if operator not in ("<", ">"):
-                unsure()
+                give_up()
             frame.terms.append(operator)
             return
         if frame.redirect is not None or frame.state not in ("start", "args", "after"):
-            unsure()
+            give_up()
         if frame.state == "start":
             frame.state = "args"
         if frame.simple is None:
@@ -263,13 +263,13 @@ class Parser(Reader):
         simple = frame.simple
         if frame.state == "for name" and double:
             frame.state = "for do"
-            return arithmetic(self.text, at + 2)
+            return skip_arithmetic(self.text, at + 2)
         if frame.state == "start" and double:
             frame.compounds.append("((")
             self.close(frame)
-            return arithmetic(self.text, at + 2)
+            return skip_arithmetic(self.text, at + 2)
         if frame.state in ("start", "body", "function parens"):
-            end = blanks(self.text, at + 1)
+            end = skip_blanks(self.text, at + 1)
             if frame.state == "function parens" and self.text.startswith(")", end):
                 frame.state = "body"
                 return end + 1
@@ -283,40 +283,40 @@ class Parser(Reader):
             frame.terms.append("(")
             return at + 1
         if frame.state == "args" and simple and len(simple.argv) == 1 and simple.argv[0]:
-            end = blanks(self.text, at + 1)
+            end = skip_blanks(self.text, at + 1)
             if self.text.startswith(")", end) and not simple.assignments and not simple.redirections:
                 self.functions.add(simple.argv[0])
                 frame.simple, frame.state, frame.need = None, "body", True
                 return end + 1
-        return unsure()
+        return give_up()
 
     def closing(self, frame: Frame) -> None:
         """Handle `)`: the end of a case pattern, a subshell or a substitution."""
         if frame.state == "case pattern":
             if frame.want or not frame.terms:
-                unsure()
+                give_up()
             frame.state = "start"
             return
         self.end_command(frame, ";", optional=True)
         if frame.need or frame.state != "start":
-            unsure()
+            give_up()
         if frame.compounds and frame.compounds[-1] == "(":
             self.close(frame)
         elif not frame.compounds and len(self.frames) > 1:
             self.pop()
         else:
-            unsure()
+            give_up()
 
     def newline(self, frame: Frame) -> None:
         """Handle a newline: it ends a command, or is white space where a command may still start."""
         if frame.redirect is not None or self.pending != len(frame.pending):
-            unsure()
+            give_up()
         if frame.state in ("args", "after"):
             self.end_command(frame, ";")
         elif frame.state == "for words":
             frame.state = "for do"
         elif frame.state not in _OPEN_STATES or (frame.state == "case pattern" and frame.terms):
-            unsure()
+            give_up()
 
     def plain(self, frame: Frame) -> bool:
         """Whether what ends here is run as its line is: in groups and subshells alone, none of them behind `||`."""
@@ -326,7 +326,7 @@ class Parser(Reader):
         """A command ends at one of `;` `&` `|` `&&` `||`."""
         ready = frame.state in ("args", "after")
         if frame.redirect is not None or not (ready or (optional and frame.state == "start")):
-            unsure()
+            give_up()
         outermost = len(self.frames) == 1 and not frame.compounds
         if ready:
             simple, frame.simple = frame.simple, None
@@ -334,7 +334,7 @@ class Parser(Reader):
             if outermost:
                 self.course.begin()
             if len(self.simples) > _MOST:
-                unsure()
+                give_up()
             if simple is not None:
                 self.simples.append(simple)
                 simple.detached = self.open_functions > 0

@@ -46,24 +46,24 @@ class Pattern:
         return "".join(self.words[0][1]) if self.words else ""
 
 
-def compiled(text: str) -> Pattern | str:
+def compile_pattern(text: str) -> Pattern | str:
     """The pattern in parts, or what is wrong with it."""
     compiled = _compiled.get(text)
     if compiled is None:
-        compiled = _compiled[text] = _compile(text)
+        compiled = _compiled[text] = _parse_pattern(text)
     return compiled
 
 
-def _compile(text: str) -> Pattern | str:
+def _parse_pattern(text: str) -> Pattern | str:
     """Parse a pattern; return it, or the error as a sentence."""
-    words = _split(text)
+    words = _split_words(text)
     if isinstance(words, str):
         return words
     form = Pattern()
-    wrong = _signs(form, words)
+    wrong = _take_signs(form, words)
     position = 0
     while not wrong and position < len(words):
-        wrong = _part(form, *words[position], last=position == len(words) - 1)
+        wrong = _add_word(form, *words[position], last=position == len(words) - 1)
         position += 1
     if wrong:
         return wrong
@@ -81,7 +81,7 @@ def _compile(text: str) -> Pattern | str:
     return form
 
 
-def _split(pattern: str) -> list[tuple[str, list[str]]] | str:
+def _split_words(pattern: str) -> list[tuple[str, list[str]]] | str:
     """Words as (text if nothing in it was quoted else "", characters; the wild ones are "**" and "??")."""
     words: list[tuple[str, list[str]]] = []
     glob: list[str] | None = None
@@ -113,7 +113,7 @@ def _split(pattern: str) -> list[tuple[str, list[str]]] | str:
     return words or "the pattern is empty"
 
 
-def _signs(form: Pattern, words: list[tuple[str, list[str]]]) -> str | None:
+def _take_signs(form: Pattern, words: list[tuple[str, list[str]]]) -> str | None:
     """Takes what follows the words off their end: where the output goes, the here-document, `&&`."""
     if words[-1][0] == "&&":
         form.ended = True
@@ -122,7 +122,7 @@ def _signs(form: Pattern, words: list[tuple[str, list[str]]]) -> str | None:
         name = words[-1][0]
         sign = words[-2][0]
         del words[-2:]
-        wrong = _name(form, name)
+        wrong = _add_name(form, name)
         if wrong or name.endswith("...}"):
             return wrong or f"{sign} {name}: it is one file"
         if sign == "<<" and not form.text:
@@ -136,7 +136,7 @@ def _signs(form: Pattern, words: list[tuple[str, list[str]]]) -> str | None:
     return None
 
 
-def _name(form: Pattern, bare: str, again: bool = False) -> str | None:
+def _add_name(form: Pattern, bare: str, again: bool = False) -> str | None:
     """Notes a capture; what is wrong with it, if anything."""
     name = bare[1:-1].removesuffix("...")
     if not bare.startswith("{") or not bare.endswith("}") or "{" in name or "}" in name:
@@ -149,36 +149,36 @@ def _name(form: Pattern, bare: str, again: bool = False) -> str | None:
     return None
 
 
-def _part(form: Pattern, bare: str, glob: list[str], last: bool) -> str | None:
+def _add_word(form: Pattern, bare: str, glob: list[str], last: bool) -> str | None:
     """Adds one word to the form; what is wrong with it, if anything."""
     if bare == "*" and last:
         form.rest = True
         if not form.words and not form.redirected:
             return _PROGRAM
-        return "only single words may follow {name...}" if _open_ended(form) else None
+        return "only single words may follow {name...}" if _is_open_ended(form) else None
     if bare.startswith("!") and len(bare) > 1:
         form.forbidden.append(bare[1:])
         return None
     if bare.startswith("["):
-        return _option(form, bare)
+        return _add_option(form, bare)
     if bare.startswith("{") and "}=" in bare:
-        return _made(form, bare)
+        return _add_composed(form, bare)
     if "{" not in bare and "}" not in bare:
         form.words.append(("word", glob))
         return None
     many = bare.endswith("...}")
-    if many and (_open_ended(form) or form.every):
+    if many and (_is_open_ended(form) or form.every):
         return "only single words may follow {name...}"
-    wrong = _name(form, bare)
+    wrong = _add_name(form, bare)
     form.words.append(("all" if many else "one", form.names[-1] if not wrong else ""))
     return wrong
 
 
-def _open_ended(form: Pattern) -> bool:
+def _is_open_ended(form: Pattern) -> bool:
     return any(kind == "all" for kind, _ in form.words)
 
 
-def _option(form: Pattern, bare: str) -> str | None:
+def _add_option(form: Pattern, bare: str) -> str | None:
     """`[-pv]`, `[--name]`; with a value `[-m=]`, `[--mode=]`, or in the same word only `[-p=?]`; with one to capture
     `[-o={file}]`, or every time `[-e={text...}]`."""
     options, equals, value = bare[1:-1].partition("=")
@@ -188,9 +188,9 @@ def _option(form: Pattern, bare: str) -> str | None:
         return f"{bare}: write [-pv] or [--name], [-m=] with a value, or quote it if it is meant as a word"
     name: str | None = value if value == "?" else value[1:-1].removesuffix("...") if value else "" if equals else None
     if value and name and value != "?":
-        wrong = _name(form, value, again=name in form.needed)
+        wrong = _add_name(form, value, again=name in form.needed)
         if value.endswith("...}"):
-            wrong = wrong or _every(form, name)
+            wrong = wrong or _set_repeated(form, name)
         if wrong:
             return wrong
         form.needed.add(name)
@@ -201,18 +201,18 @@ def _option(form: Pattern, bare: str) -> str | None:
     return None
 
 
-def _every(form: Pattern, name: str) -> str | None:
+def _set_repeated(form: Pattern, name: str) -> str | None:
     """Notes the option whose every value is captured; what is wrong with it, if anything."""
-    if _open_ended(form) or form.every not in ("", name):
+    if _is_open_ended(form) or form.every not in ("", name):
         return "only one {name...} may stand there"
     form.every = name
     return None
 
 
-def _made(form: Pattern, bare: str) -> str | None:
+def _add_composed(form: Pattern, bare: str) -> str | None:
     """`{inside}={target}/{source}`: a name for what is made of other captures."""
     word, _, recipe = bare.partition("=")
-    wrong = _name(form, word)
+    wrong = _add_name(form, word)
     pieces: list[str | list[str]] = []
     while recipe and not wrong:
         literal, brace, recipe = recipe.partition("{")

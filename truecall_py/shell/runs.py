@@ -34,12 +34,12 @@ blocks honest work, a missed one is only silent.
 
 from __future__ import annotations
 
-from truecall_py.shell.commands import simple_commands
+from truecall_py.shell.commands import parse_simple_commands
 from truecall_py.shell.later_effects import Aftermath
-from truecall_py.shell.match import match, redirected
-from truecall_py.shell.pattern import DIRECTORY, Pattern, compiled
+from truecall_py.shell.match import capture_redirections, match_words
+from truecall_py.shell.pattern import DIRECTORY, Pattern, compile_pattern
 from truecall_py.shell.tokens import LOST
-from truecall_py.shell.unwrap import Place, base, executed, git_call, moves_meaning, turns, unwrap
+from truecall_py.shell.unwrap import Place, base_name, changes_meaning, turns_back, unwrap, unwrap_exec, unwrap_git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,64 +53,64 @@ def runs(
     it is asked what will be run, and not what will stand of it: what comes afterwards takes nothing back, and what is
     in a subshell, a group or the background, or behind `!` or exec, is run as well. `anywhere`: also where it is not
     known in which folder, since nobody asks."""
-    form = compiled(pattern)
+    form = compile_pattern(pattern)
     if isinstance(form, str) or exit_code in (126, 127):  # something was not found; which is not known
         return None
-    if not _mentioned(form, command) or (form.ended and exit_code != 0):
+    if not _may_match(form, command) or (form.ended and exit_code != 0):
         return None
-    simples = simple_commands(command)
-    if simples is None or any(moves_meaning(simple) for simple in simples):
+    simples = parse_simple_commands(command)
+    if simples is None or any(changes_meaning(simple) for simple in simples):
         return None
     found: list[dict[str, str]] = []
     later: Aftermath | None = None
     place = Place()
     for index, simple in enumerate(simples):
-        told = _executed(simple.certain, exit_code) and (simple.decides or not form.ended)
+        told = _was_executed(simple.certain, exit_code) and (simple.decides or not form.ended)
         if told or (guard and simple.plain and simple.risk != LOST and not form.ended):
             directory = place.of(simple)
-            captures, argv, directory = _described(form, simple, directory, guard)
+            captures, argv, directory = _capture_command(form, simple, directory, guard)
             if captures is not None:
                 if not guard:
                     later = later or Aftermath(simples)
                 since = simple.since if simple.piped else -1
                 folder = directory or "" if anywhere else directory
-                found += _standing(form, captures, argv, folder, later, index, since, anywhere)
+                found += _keep_untouched(form, captures, argv, folder, later, index, since, anywhere)
         place.follow(simple)
     return found or None
 
 
 def check_pattern(pattern: str) -> str | None:
     """None if the pattern is well formed, else what is wrong with it."""
-    form = compiled(pattern)
+    form = compile_pattern(pattern)
     return form if isinstance(form, str) else None
 
 
-def _mentioned(form: Pattern, command: str) -> bool:
+def _may_match(form: Pattern, command: str) -> bool:
     """False where the text of a command cannot match, whatever it means."""
     if form.redirected and ">" not in command:
         return False
     return not form.words or form.program in command or any(len(char) > 1 for char in form.words[0][1])
 
 
-def _described(
+def _capture_command(
     form: Pattern, simple: Simple, directory: str | None, guard: bool
 ) -> tuple[list[dict[str, str]] | None, list[str | None], str | None]:
     """The captures of one simple command (None: it is another one), its words without those that are dropped, and
     where it ran."""
-    argv = unwrap(executed(simple.argv) if guard else simple.argv) if simple.argv else []
+    argv = unwrap(unwrap_exec(simple.argv) if guard else simple.argv) if simple.argv else []
     if argv is None or (argv and not argv[0]) or (not argv and form.words):
         return None, [], directory
     dropped = simple.argv[: len(simple.argv) - len(argv)]
-    if argv and base(argv[0] or "") == "git":
-        argv, directory = git_call(argv, directory)
-    elsewhere = redirected(form, simple)
+    if argv and base_name(argv[0] or "") == "git":
+        argv, directory = unwrap_git(argv, directory)
+    elsewhere = capture_redirections(form, simple)
     if argv is None or elsewhere is None:
         return None, [], directory
-    captures = match(form, argv, dropped, elsewhere)
+    captures = match_words(form, argv, dropped, elsewhere)
     return captures, argv, directory
 
 
-def _executed(certain: str, exit_code: int | None) -> bool:
+def _was_executed(certain: str, exit_code: int | None) -> bool:
     """Whether a command of this certainty ran, given the exit code of the whole line (None: unknown)."""
     if certain == "always":
         return True
@@ -120,7 +120,7 @@ def _executed(certain: str, exit_code: int | None) -> bool:
     return exit_code == 0 if certain == "if_zero" else 0 <= exit_code < 124
 
 
-def _standing(
+def _keep_untouched(
     form: Pattern,
     captures: list[dict[str, str]],
     argv: list[str | None],
@@ -136,7 +136,7 @@ def _standing(
     for capture in captures:
         operands = [value for name, value in capture.items() if name != form.text]
         relative = not operands or any(word[:1] not in ("/", "~") for word in operands)
-        if (any(map(turns, operands)) and not anywhere) or (directory is None and relative):
+        if (any(map(turns_back, operands)) and not anywhere) or (directory is None and relative):
             continue
         if later is not None and later.spoils(index, argv, operands, since, form.redirected is not None):
             continue

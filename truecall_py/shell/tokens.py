@@ -40,11 +40,11 @@ class UnsureError(Exception):
     """The command cannot be read with certainty. Never leaves `shell`."""
 
 
-def unsure() -> NoReturn:
+def give_up() -> NoReturn:
     raise UnsureError
 
 
-def operator_at(text: str, at: int) -> str:
+def find_operator(text: str, at: int) -> str:
     """Return the longest operator at a place."""
     return next(found for width in _OPERATORS for found in width if text.startswith(found, at))
 
@@ -55,37 +55,37 @@ def is_descriptor(word: str) -> bool:
     return (word.isascii() and word.isdigit()) or (word == "{" + name + "}" and name.isidentifier())
 
 
-def blanks(text: str, at: int) -> int:
+def skip_blanks(text: str, at: int) -> int:
     """Return the place after blanks and tabs."""
     while text[at : at + 1] in (" ", "\t"):
         at += 1
     return at
 
 
-def name_end(text: str, at: int) -> int:
+def skip_name(text: str, at: int) -> int:
     """Return the place after a variable name."""
     while at < len(text) and text[at].isascii() and (text[at].isalnum() or text[at] == "_"):
         at += 1
     return at
 
 
-def parameter(text: str, at: int) -> tuple[int, int]:
+def read_parameter(text: str, at: int) -> tuple[int, int]:
     """Past the name in `${name...`; what may go wrong with the operator that follows."""
     end, risk = at, CALM
     if text[at : at + 1] in ("!", "#") and text[at + 1 : at + 2] not in ("}", ""):
         risk = LOST if text[at] == "!" else CALM
         end = at + 1
     start = end
-    end = name_end(text, end)
+    end = skip_name(text, end)
     if end == start:
         if text[end : end + 1] not in tuple("@*#?$!-"):
-            unsure()
+            give_up()
         end += 1
     if text[end : end + 3] in ("[@]", "[*]"):
         end += 3
     following = text[end : end + 1]
     if following not in tuple("}:#%/^,+-=?"):
-        unsure()
+        give_up()
     if following == "?" or text.startswith(":?", end):
         risk = max(risk, WARY)
     elif following == ":" and text[end + 1 : end + 2] not in tuple("-+="):
@@ -93,7 +93,7 @@ def parameter(text: str, at: int) -> tuple[int, int]:
     return end, risk
 
 
-def arithmetic(text: str, at: int) -> int:
+def skip_arithmetic(text: str, at: int) -> int:
     """The place after the `))` that ends it."""
     depth = 0
     for end in range(at, len(text)):
@@ -108,17 +108,17 @@ def arithmetic(text: str, at: int) -> int:
                     return end + 2
                 break
             depth -= 1
-    return unsure()
+    return give_up()
 
 
-def ansi(text: str, at: int) -> tuple[int, str | None]:
+def read_ansi_string(text: str, at: int) -> tuple[int, str | None]:
     """What `$'...'` stands for, and the place after it."""
     out: list[str] = []
     unknown = False
     while True:
         char = text[at : at + 1]
         if not char:
-            unsure()
+            give_up()
         at += 1
         if char == "'":
             break
@@ -145,20 +145,20 @@ def ansi(text: str, at: int) -> tuple[int, str | None]:
     return at, None if unknown else "".join(out)
 
 
-def backtick(text: str, at: int) -> int:
+def find_backtick(text: str, at: int) -> int:
     """The place of the backtick that ends what begins at this one."""
     end = at + 1
     while True:
         while text[end : end + 1] not in ("`", "\\", ""):
             end += 1
         if end >= len(text):
-            unsure()
+            give_up()
         if text[end] == "`":
             return end
         end += 2
 
 
-def document(text: str, at: int, delimiter: str, quoted: bool, strip: bool) -> tuple[int, str]:
+def read_document(text: str, at: int, delimiter: str, quoted: bool, strip: bool) -> tuple[int, str]:
     """The text of a here-document that begins at this place, and the place after it."""
     lines: list[str] = []
     held = ""
@@ -172,16 +172,16 @@ def document(text: str, at: int, delimiter: str, quoted: bool, strip: bool) -> t
         line, held = held + line, ""
         if not quoted and (len(line) - len(line.rstrip("\\"))) % 2:
             if len(line) > 10_000:
-                unsure()
+                give_up()
             held = line[:-1]
         elif line == delimiter:
             return at, "".join(lines)
         else:
             lines.append(line + "\n")
-    return unsure()
+    return give_up()
 
 
-def condition(terms: list[str]) -> None:
+def check_condition(terms: list[str]) -> None:
     """The common forms inside `[[ ]]`; a mistake there is a syntax error for the whole line."""
     if terms[:1] == ["!"]:
         terms = terms[1:]
@@ -192,4 +192,4 @@ def condition(terms: list[str]) -> None:
         return
     if len(terms) == 3 and terms[1] in _COMPARISONS and not option and terms[2] not in _COMPARISONS:
         return
-    unsure()
+    give_up()

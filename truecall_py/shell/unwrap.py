@@ -38,7 +38,7 @@ _MOVING = (
 )  # fmt: skip
 
 
-def base(word: str) -> str:
+def base_name(word: str) -> str:
     return word.rpartition("/")[2]
 
 
@@ -49,7 +49,7 @@ def unwrap(argv: list[str | None]) -> list[str | None] | None:
         word = argv[at]
         if word is None:
             return None
-        wrapper = WRAPPERS.get(base(word))
+        wrapper = WRAPPERS.get(base_name(word))
         if wrapper is None:
             return argv[at:]
         flags, valued, assigns, operands = wrapper
@@ -76,7 +76,7 @@ def unwrap(argv: list[str | None]) -> list[str | None] | None:
     return None
 
 
-def executed(argv: list[str | None]) -> list[str | None]:
+def unwrap_exec(argv: list[str | None]) -> list[str | None]:
     """The command that `exec` puts in the place of the shell; any other as it is."""
     if argv[0] != "exec":
         return argv
@@ -86,7 +86,7 @@ def executed(argv: list[str | None]) -> list[str | None]:
     return argv[at:]
 
 
-def moves_meaning(simple: Simple) -> bool:
+def changes_meaning(simple: Simple) -> bool:
     """Whether a command sets a variable that changes what other words mean (HOME, GIT_DIR, IFS)."""
     if any((name + "=").startswith(_MOVING) for name, _ in simple.assignments):
         return True
@@ -95,7 +95,7 @@ def moves_meaning(simple: Simple) -> bool:
     return any(word is None or word.startswith(_MOVING) for word in simple.argv[1:])
 
 
-def git_call(argv: list[str | None], directory: str | None) -> tuple[list[str | None] | None, str | None]:
+def unwrap_git(argv: list[str | None], directory: str | None) -> tuple[list[str | None] | None, str | None]:
     """git without its global options, and where it works; None for options that send it elsewhere."""
     at = 1
     while at < len(argv):
@@ -104,7 +104,7 @@ def git_call(argv: list[str | None], directory: str | None) -> tuple[list[str | 
         if word in _GIT_FLAGS:
             at += 1
         elif word == "-C" and at + 1 < len(argv) and value != "":
-            directory = join(directory, value) if value else None
+            directory = join_path(directory, value) if value else None
             at += 2
         elif word == "-c" and value and not value.lower().startswith(_GIT_KEYS):
             at += 2
@@ -117,14 +117,14 @@ def git_call(argv: list[str | None], directory: str | None) -> tuple[list[str | 
     return argv[:1] + argv[at:], directory
 
 
-def join(base: str | None, path: str) -> str | None:
+def join_path(base: str | None, path: str) -> str | None:
     """Join a path to a folder; None where the folder is unknown."""
     if path.startswith(("/", "~/")) or path == "~" or base == "":
         return path
     return None if base is None else base.rstrip("/") + "/" + path
 
 
-def turns(path: str | None) -> bool:
+def turns_back(path: str | None) -> bool:
     """Whether a path goes up after it went down: the shell takes `link/..` for where it came from, and the rest of
     the machine for the folder above what the link points to."""
     down = False
@@ -161,8 +161,8 @@ class Place:
         before = self.of(simple)
         known = simple.chain >= 0 and simple.certain != "no" and not simple.piped and name in ("cd", "pushd")
         if known and target and target[0] not in "-+":
-            self.path = join(before, target)
-            if turns(self.path):
+            self.path = join_path(before, target)
+            if turns_back(self.path):
                 self.path = None
             self.chain = simple.chain
         else:

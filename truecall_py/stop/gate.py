@@ -138,14 +138,14 @@ class Gate(Rejudge):
     def is_short(self, call: ToolCall) -> bool:
         """Tells whether a call must be over when the agent stops, although no event says so. A command may still
         run."""
-        return "shell" not in (self.harness.inner(call) if hasattr(self.harness, "inner") else call).kinds
+        return "shell" not in (self.harness.unwrap_call(call) if hasattr(self.harness, "unwrap_call") else call).kinds
 
     def record_end(self, kept: KeptCall, fate: Fate | None) -> None:
         """Judges a call whose end no hook saw, and records that it ended."""
         fate = fate or Fate(UNKNOWN)
         call = change_call(kept.call, reported=fate.said, exit_code=fate.code, text=fate.text or None)
-        if hasattr(self.harness, "inner"):
-            call = self.harness.inner(call)
+        if hasattr(self.harness, "unwrap_call"):
+            call = self.harness.unwrap_call(call)
         recorder = Recorder(self.state, call, self.find_policy(), named=True)
         if kept.masked:
             recorder.history.known = kept.identity

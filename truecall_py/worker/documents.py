@@ -51,7 +51,7 @@ def read_text(job: dict[str, Any]) -> str:
     return text.removeprefix("\ufeff")
 
 
-def yaml_module() -> Any:
+def import_yaml() -> Any:
     """Return PyYAML and its fastest safe loader. Raises Unverified if it is not installed."""
     try:
         import yaml
@@ -60,7 +60,7 @@ def yaml_module() -> Any:
     return yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def toml_module() -> Any:
+def import_toml() -> Any:
     """Return the first TOML module that is installed. Raises Unverified if there is none."""
     for name in ("tomllib", "tomli", "tomlkit"):
         try:
@@ -76,17 +76,17 @@ def toml_module() -> Any:
 def find_syntax_error(job: dict[str, Any]) -> dict[str, Any]:
     """Return `error` (the parser's message, "" if the text parses), `line` and `column` (from 1; 0: unknown)."""
     if job["as"] == "python":
-        return python_error(str(job["source"]).encode("latin-1"))
-    return {"yaml": yaml_error, "toml": toml_error}[str(job["as"])](read_text(job))
+        return find_python_error(str(job["source"]).encode("latin-1"))
+    return {"yaml": find_yaml_error, "toml": find_toml_error}[str(job["as"])](read_text(job))
 
 
 def report_error(error: str = "", line: int = 0, column: int = 0) -> dict[str, Any]:
     return {"error": error, "line": line, "column": column}
 
 
-def yaml_error(text: str) -> dict[str, Any]:
+def find_yaml_error(text: str) -> dict[str, Any]:
     """Return the syntax error of a YAML text, if any, or an alias without an anchor. Tags are ignored."""
-    yaml, loader = yaml_module()
+    yaml, loader = import_yaml()
     anchors: set[str] = set()
     try:
         for event in yaml.parse(text, Loader=loader):
@@ -110,9 +110,9 @@ def yaml_error(text: str) -> dict[str, Any]:
     return report_error()
 
 
-def toml_error(text: str) -> dict[str, Any]:
+def find_toml_error(text: str) -> dict[str, Any]:
     """Return the syntax error of a TOML text, if any. Raises Unverified for one nested too deeply."""
-    module = toml_module()
+    module = import_toml()
     try:
         module.loads(text)
     except RecursionError:
@@ -124,7 +124,7 @@ def toml_error(text: str) -> dict[str, Any]:
     return report_error()
 
 
-def python_error(source: bytes) -> dict[str, Any]:
+def find_python_error(source: bytes) -> dict[str, Any]:
     """Return the syntax error of Python source, if any. Raises Unverified where a newer Python may accept it."""
     import warnings
 
@@ -155,13 +155,13 @@ def read_value(job: dict[str, Any]) -> dict[str, Any]:
     """Return `value`, or `error` with `line` and `column` if the text does not parse. Several YAML documents become a
     list."""
     text = read_text(job)
-    wrong = {"yaml": yaml_error, "toml": toml_error}[str(job["as"])](text)
+    wrong = {"yaml": find_yaml_error, "toml": find_toml_error}[str(job["as"])](text)
     if wrong["error"]:
         return wrong
     if job["as"] == "toml":
-        held = toml_module().loads(text)
+        held = import_toml().loads(text)
         return {"value": Plain().of(held.unwrap() if hasattr(held, "unwrap") else held)}
-    yaml, loader = yaml_module()
+    yaml, loader = import_yaml()
     try:
         nodes = list(yaml.compose_all(text, Loader=loader))
     except (yaml.YAMLError, RecursionError) as error:

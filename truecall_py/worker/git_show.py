@@ -24,7 +24,7 @@ class GitError(Exception):
     """git answered with an error."""
 
 
-def git(folder: str, *argv: str) -> bytes:
+def run_git(folder: str, *argv: str) -> bytes:
     """Return the standard output of a git command. Raises GitError with the last line of its stderr."""
     done = subprocess.run(  # noqa: S603 - an argv list, and the program of git itself
         ["git", *SAFE, "-C", folder, *argv], env={**os.environ, **QUIET}, stdin=subprocess.DEVNULL,  # noqa: S607
@@ -40,16 +40,16 @@ def read_committed(job: dict[str, Any]) -> dict[str, Any]:
     and `converted`: why a checkout may differ. Or return `nothing`, or `trouble`."""
     folder, name = os.path.split(str(job["path"]))
     try:
-        row = git(folder, "ls-tree", "-z", "HEAD", "--", name).split(b"\0")[0]
+        row = run_git(folder, "ls-tree", "-z", "HEAD", "--", name).split(b"\0")[0]
         if not row:
             return {"nothing": True}
         mode, kind, blob = row.split(b"\t")[0].decode().split()
         if kind != "blob" or mode == "120000":
             return {"trouble": f"{name} is no file in the last commit", "cause": "world"}
-        size = int(git(folder, "cat-file", "-s", blob))
+        size = int(run_git(folder, "cat-file", "-s", blob))
         if size > LARGEST:
             return {"trouble": f"{name} has {size} bytes in the last commit and is not read", "cause": "probe"}
-        data = git(folder, "cat-file", "blob", blob)
+        data = run_git(folder, "cat-file", "blob", blob)
         converted = find_conversion(folder, name, data)
     except (GitError, OSError, ValueError) as error:
         return {"trouble": f"git does not tell what the last commit holds: {error}", "cause": "world"}
@@ -58,7 +58,7 @@ def read_committed(job: dict[str, Any]) -> dict[str, Any]:
 
 def find_conversion(folder: str, name: str, data: bytes) -> str:
     """Return why a checkout may differ from the blob, or ""."""
-    rows = git(folder, "check-attr", "-z", *CONVERTING, "--", name).split(b"\0")
+    rows = run_git(folder, "check-attr", "-z", *CONVERTING, "--", name).split(b"\0")
     attributes = {rows[at + 1].decode(): rows[at + 2].decode() for at in range(0, len(rows) - 2, 3)}
     for attribute in CONVERTING[:3]:
         if attributes.get(attribute, "unspecified") not in ("unspecified", "unset"):
@@ -69,7 +69,7 @@ def find_conversion(folder: str, name: str, data: bytes) -> str:
         return "eol=crlf"
     for key, value in (("core.autocrlf", b"true"), ("core.eol", b"crlf")):
         try:
-            if git(folder, "config", "--get", key).strip().lower() == value and attributes.get("eol") != "lf":
+            if run_git(folder, "config", "--get", key).strip().lower() == value and attributes.get("eol") != "lf":
                 return f"{key}={value.decode()}"
         except GitError:
             continue  # it is not set

@@ -38,7 +38,7 @@ def call_function(job: dict[str, Any]) -> Any:
         raise Trouble(f"{name} raised {describe_exception(error, file)}") from None
 
 
-def receipt(job: dict[str, Any]) -> dict[str, Any]:
+def find_receipt(job: dict[str, Any]) -> dict[str, Any]:
     """Return the receipt that the user's function finds. Raises Trouble."""
     answer = call_function(job)
     names = [name for name in ("receipt", "receipts") if isinstance(answer, dict) and name in answer]
@@ -50,7 +50,7 @@ def receipt(job: dict[str, Any]) -> dict[str, Any]:
         raise Trouble(f"{job['function']} returned a value that is not JSON: {error}") from None
 
 
-def custom(job: dict[str, Any]) -> dict[str, Any]:
+def judge_call(job: dict[str, Any]) -> dict[str, Any]:
     """Return the verdict of the user's function on the call. Raises Trouble."""
     answer, name = call_function(job), job["function"]
     if answer is True or answer is False:
@@ -97,7 +97,7 @@ def describe_exception(error: BaseException, file: str) -> str:
     return f"{text[:300]} (line {line})" if line else text[:300]
 
 
-def search(job: dict[str, Any]) -> dict[str, Any]:
+def search_pattern(job: dict[str, Any]) -> dict[str, Any]:
     """Return whether a pattern is found in a text. The caller kills this process if it takes too long."""
     import re
 
@@ -135,7 +135,7 @@ def import_own_package() -> None:
     spec.loader.exec_module(package)
 
 
-JOBS = {"custom": custom, "receipt": receipt, "search": search}  # may run other people's code or patterns
+JOBS = {"custom": judge_call, "receipt": find_receipt, "search": search_pattern}  # may run people's code or patterns
 IN_PACKAGE = {
     "schema": "truecall_py.worker.schemas:validate",
     "parse": "truecall_py.worker.documents:find_syntax_error",

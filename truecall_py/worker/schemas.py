@@ -57,10 +57,10 @@ def validate(job: dict[str, Any]) -> dict[str, Any]:
     }
     # A misspelt field explains a missing one, so it comes first. One error lists all missing fields of one object.
     errors = sorted(once.values(), key=lambda error: error.validator != "additionalProperties")
-    return {"errors": [schema_error(error) for error in errors[:SHOWN]], "count": len(errors)}
+    return {"errors": [describe_error(error) for error in errors[:SHOWN]], "count": len(errors)}
 
 
-def schema_error(error: Any) -> dict[str, Any]:
+def describe_error(error: Any) -> dict[str, Any]:
     """One error of a schema: where, in jsonschema's words, and the fields and the rule that it is about, each
     bounded."""
     row: dict[str, Any] = {"path": error.json_path, "message": error.message[:LONGEST], "keyword": error.validator}
@@ -82,13 +82,13 @@ def schema_error(error: Any) -> dict[str, Any]:
             names = [name for name in unknown if not any(re.search(pattern, name) for pattern in patterns)]
         row |= {
             "names": names[:20], "given": list(held)[:100],
-            "values": {name: bounded_value(held[name]) for name in names[:20] if name in held},
+            "values": {name: bound_value(held[name]) for name in names[:20] if name in held},
             "properties": {name: brief(rule) for name, rule in list(known.items())[:60]},
         }  # fmt: skip
-    return {**row, "value": bounded_value(held), "rule": brief(rules)}
+    return {**row, "value": bound_value(held), "rule": brief(rules)}
 
 
-def bounded_value(value: Any) -> Any:
+def bound_value(value: Any) -> Any:
     """A value as it is where it is small, else the beginning of its text."""
     text = value if isinstance(value, str) else json.dumps(value)
     return value if len(text) <= LONGEST else text[:LONGEST]

@@ -35,7 +35,7 @@ def search(pattern: str, text: str, seconds: float) -> bool:
     try:
         before = signal.signal(signal.SIGALRM, ended)
     except ValueError:  # not the main thread
-        return search_apart(pattern, text, seconds)
+        return search_in_worker(pattern, text, seconds)
     began = time.monotonic()
     running, again = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -49,7 +49,7 @@ def search(pattern: str, text: str, seconds: float) -> bool:
             signal.setitimer(signal.ITIMER_REAL, max(running - (time.monotonic() - began), 0.001), again)
 
 
-def search_apart(pattern: str, text: str, seconds: float) -> bool:
+def search_in_worker(pattern: str, text: str, seconds: float) -> bool:
     """Search in the worker, which can be killed. Raises Unverified."""
     import time
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.core.errors import Unverified
-from truecall_py.world.environment import entries
+from truecall_py.world.environment import filter_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ def safe_path(folder: str, world: World) -> str:
     """PATH without what lies in the repository around `folder`, or in the contract's project: an agent may have
     planted a git or ssh there."""
     path = os.environ.get("PATH") or "/usr/local/bin:/usr/bin:/bin"
-    for root in (top(folder), world.project):
+    for root in (find_top(folder), world.project):
         if root:
-            path = ":".join(entries(path, root))
+            path = ":".join(filter_path(path, root))
     return path
 
 
-def top(folder: str) -> str:
+def find_top(folder: str) -> str:
     """The nearest folder, from `folder` upward, that holds a .git; else `folder` itself."""
     here = os.path.realpath(folder)
     while not os.path.lexists(os.path.join(here, ".git")):
@@ -64,7 +64,7 @@ def top(folder: str) -> str:
 
 
 class Repository:
-    """The repository in which a folder (an absolute path) lies. Every answer is one look at it as it is now;
+    """The repository in which a folder (an absolute path) lies. Every answer is one look at it is now;
     each raises Unverified where git gives none."""
 
     def __init__(self, world: World, folder: str) -> None:
@@ -93,7 +93,7 @@ class Repository:
         """What git answered. Raises Unverified where it ended otherwise than with 0."""
         finished = self.ask(*words, settings=settings, stdin=stdin)
         if finished.exit_code:
-            raise Unverified(f"git {words[0]} failed in {self.folder}: {reason(finished)}", "probe")
+            raise Unverified(f"git {words[0]} failed in {self.folder}: {find_reason(finished)}", "probe")
         return finished.stdout
 
     def own_setting(self, key: str) -> str:
@@ -111,12 +111,12 @@ class Repository:
 
     def resolve(self, revision: str) -> str:
         """The id of an object that a revision names, "" where it names none."""
-        checked(revision)
+        check_revision(revision)
         finished = self.ask("rev-parse", "--verify", "--quiet", "--end-of-options", revision)
         if finished.exit_code == 0:
             return finished.stdout.strip()
         if finished.exit_code != 1:
-            raise Unverified(f"git cannot tell what {revision} is: {reason(finished)}", "probe")
+            raise Unverified(f"git cannot tell what {revision} is: {find_reason(finished)}", "probe")
         return ""
 
     def head(self) -> str:
@@ -127,19 +127,19 @@ class Repository:
         """The name of the current branch, "" where HEAD is detached."""
         finished = self.ask("symbolic-ref", "--quiet", "HEAD")
         if finished.exit_code not in (0, 1):
-            raise Unverified(f"git cannot tell the branch: {reason(finished)}", "probe")
+            raise Unverified(f"git cannot tell the branch: {find_reason(finished)}", "probe")
         return finished.stdout.strip().removeprefix("refs/heads/")
 
     def ancestor(self, one: str, other: str) -> bool:
         """Whether commit `one` is in the history of `other` (or is the same)."""
-        finished = self.ask("merge-base", "--is-ancestor", checked(one), checked(other))
+        finished = self.ask("merge-base", "--is-ancestor", check_revision(one), check_revision(other))
         if finished.exit_code not in (0, 1):
-            raise Unverified(f"git cannot compare {one} and {other}: {reason(finished)}", "probe")
+            raise Unverified(f"git cannot compare {one} and {other}: {find_reason(finished)}", "probe")
         return finished.exit_code == 0
 
     def has(self, commit: str) -> bool:
         """Whether a commit, by its id, is in this repository."""
-        return self.ask("cat-file", "-e", checked(commit) + "^{commit}").exit_code == 0
+        return self.ask("cat-file", "-e", check_revision(commit) + "^{commit}").exit_code == 0
 
     def ref(self, name: str) -> str:
         """The id at a ref: a full name (refs/…), or that of a branch, then of a tag. "" where there is none."""
@@ -149,7 +149,7 @@ class Repository:
             if finished.exit_code == 0:
                 return finished.stdout.partition(" ")[0]
             if finished.exit_code != 1 and "not a valid ref" not in finished.stderr:
-                raise Unverified(f"git cannot tell where {each} is: {reason(finished)}", "probe")
+                raise Unverified(f"git cannot tell where {each} is: {find_reason(finished)}", "probe")
         return ""
 
     def refs(self, below: str, most: int = 1000) -> dict[str, str]:
@@ -160,7 +160,7 @@ class Repository:
 
     def commit(self, revision: str = "HEAD") -> Commit:
         """What a commit holds. Raises Unverified where there is none."""
-        return Commit(self.told("cat-file", "commit", checked(revision)))
+        return Commit(self.told("cat-file", "commit", check_revision(revision)))
 
     def lines(self) -> dict[str, int]:
         """Files, insertions and deletions of the last commit, against its first parent."""
@@ -180,7 +180,7 @@ class Repository:
         if finished.exit_code:
             if "not a git repository" in finished.stderr:
                 return False
-            raise Unverified(f"git cannot tell what {self.folder} is: {reason(finished)}", "probe")
+            raise Unverified(f"git cannot tell what {self.folder} is: {find_reason(finished)}", "probe")
         bare, *rest = finished.stdout.split("\n")
         if bare == "true":
             return os.path.realpath(rest[-2]) == os.path.realpath(self.folder)
@@ -312,7 +312,8 @@ class Repository:
         head = self.head()
         if head and self.ancestor(commit, head):
             return True
-        return bool(self.told("for-each-ref", "--count=1", f"--contains={checked(commit)}", "refs/heads/").strip())
+        contains = f"--contains={check_revision(commit)}"
+        return bool(self.told("for-each-ref", "--count=1", contains, "refs/heads/").strip())
 
 
 class Commit:
@@ -331,14 +332,14 @@ class Commit:
         self.subject = " ".join(message.lstrip("\n").partition("\n\n")[0].split("\n")).strip()
 
 
-def checked(revision: str) -> str:
+def check_revision(revision: str) -> str:
     """A revision that cannot be taken for an option."""
     if not revision or revision.startswith("-") or "\0" in revision or "\n" in revision:
         raise Unverified(f"{revision!r} is no revision", "probe")
     return revision
 
 
-def reason(finished: Finished) -> str:
+def find_reason(finished: Finished) -> str:
     """The first thing that git complained of."""
     lines = [line for line in finished.stderr.splitlines() if line.strip()]
     return (lines[0] if lines else f"exit code {finished.exit_code}").removeprefix("fatal: ")[:200]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from truecall_py.core.errors import Unverified
-from truecall_py.world.git import QUIET, Repository, reason
+from truecall_py.world.git import QUIET, Repository, find_reason
 
 SCHEMES = ("https", "http", "ssh", "git+ssh", "ssh+git", "git", "file")
 TRANSPORTS = "https:http:ssh:git:file"
@@ -21,7 +21,7 @@ MOST = 4  # URLs of one remote
 PATIENCE = 5.0  # seconds for one remote
 
 
-def addresses(repository: Repository, remote: str) -> list[str]:
+def list_push_urls(repository: Repository, remote: str) -> list[str]:
     """Return the push URLs of a remote (a configured name, a URL or a path). Raises Unverified."""
     if not remote or remote.startswith("-") or "\n" in remote or "\0" in remote:
         raise Unverified(f"{remote!r} is no remote", "probe")
@@ -29,10 +29,10 @@ def addresses(repository: Repository, remote: str) -> list[str]:
     given = finished.stdout.splitlines() if finished.exit_code == 0 else [remote]
     if len(given) > MOST:
         raise Unverified(f"{remote} has {len(given)} URLs, more than are asked", "probe")
-    return [address(url, repository) for url in given]
+    return [check_url(url, repository) for url in given]
 
 
-def address(url: str, repository: Repository) -> str:
+def check_url(url: str, repository: Repository) -> str:
     """Return a URL or an absolute path. Raises Unverified if git would start a program of the repository's choice."""
     scheme, found, _ = url.partition("://")
     if found and scheme.lower() in SCHEMES:
@@ -68,6 +68,6 @@ def fetch_refs(repository: Repository, url: str, names: list[str], seconds: floa
     if finished.exit_code is None:
         raise Unverified(f"the remote could not be asked: {finished.trouble}", "probe")
     if finished.exit_code:
-        raise Unverified(f"the remote could not be asked: {reason(finished)}", "probe")
+        raise Unverified(f"the remote could not be asked: {find_reason(finished)}", "probe")
     pairs = (line.split("\t", 1) for line in finished.stdout.splitlines() if "\t" in line)
     return {name: commit for commit, name in pairs if name in names}

@@ -61,7 +61,7 @@ class Target:
             raise Unverified(f"the URL {url[:200]!r} has no host in ASCII (xn-- for others)", "contract")
         self.url = url
         self.scheme = parts.scheme
-        self.host = plain(parts.hostname)
+        self.host = normalise_host(parts.hostname)
         self.port = PORTS[parts.scheme] if port is None else port
         # What is not ASCII is sent as UTF-8 in percent; what is escaped already stays.
         self.path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~[]")
@@ -78,11 +78,11 @@ class Target:
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def plain(host: str) -> str:
+def normalise_host(host: str) -> str:
     return host.lower().rstrip(".")
 
 
-def host_of(url: str) -> str:
+def parse_host(url: str) -> str:
     """The host that a URL names. Raises Unverified for one that is not asked for at all."""
     return Target(url).host
 
@@ -99,7 +99,7 @@ def fetch(
     allowed, the redirect is the answer. `trusted_hosts` are those that the contract's own text names: only
     they may be local or private. Raises Refused, Unverified."""
     clock = Clock(seconds)
-    trusted = frozenset(map(plain, trusted_hosts))
+    trusted = frozenset(map(normalise_host, trusted_hosts))
     target = Target(url)
     first = target.origin
     while True:
@@ -142,14 +142,14 @@ def ask(
 
     where = target.authority
     try:
-        addresses = addresses_of(target.host, target.port, clock)
+        addresses = resolve_addresses(target.host, target.port, clock)
         if not trusted:
-            check(target, addresses)
+            check_addresses(target, addresses)
         line = connect(target, addresses, trusted, clock)
         try:
             if target.scheme == "https":
-                line = secure(line, target.host, clock)
-            return exchange(line, target, method, headers, clock)
+                line = start_tls(line, target.host, clock)
+            return send_request(line, target, method, headers, clock)
         finally:
             line.close()
     except TimeoutError:
@@ -168,7 +168,7 @@ def ask(
         raise Unverified(f"the request cannot be written: {str(error)[:120]}", "contract") from None
 
 
-def addresses_of(host: str, port: int, clock: Clock) -> list[tuple[Any, ...]]:
+def resolve_addresses(host: str, port: int, clock: Clock) -> list[tuple[Any, ...]]:
     """The addresses of a name, as getaddrinfo gives them. It cannot be interrupted, so it gets a thread of
     its own, which is left behind when the time is over."""
     from _thread import allocate_lock, start_new_thread
@@ -199,20 +199,20 @@ def addresses_of(host: str, port: int, clock: Clock) -> list[tuple[Any, ...]]:
     return addresses
 
 
-def check(target: Target, addresses: list[tuple[Any, ...]]) -> None:
+def check_addresses(target: Target, addresses: list[tuple[Any, ...]]) -> None:
     """Refuses a host that the contract does not name, if it is written as a number in disguise or if one of
     its addresses is not public."""
-    if disguised(target.host):
+    if is_disguised(target.host):
         why = f"{target.host} is an address in disguise that the contract does not name"
         raise Unverified(why, "probe")
     for address in addresses:
         literal = str(address[4][0])
-        if not public(literal):
+        if not is_public(literal):
             why = f"{target.host} ({literal}) is a local, private or reserved address"
             raise Unverified(f"{why} that the contract does not name", "probe")
 
 
-def disguised(host: str) -> bool:
+def is_disguised(host: str) -> bool:
     """A decimal, octal, hexadecimal or shortened IPv4 address: what ends in a number is one."""
     if ":" in host:
         return False
@@ -225,7 +225,7 @@ def disguised(host: str) -> bool:
     )
 
 
-def public(literal: str) -> bool:
+def is_public(literal: str) -> bool:
     """Whether anybody on the internet could be meant by this address."""
     from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
@@ -269,14 +269,14 @@ def connect(target: Target, addresses: list[tuple[Any, ...]], trusted: bool, clo
     raise last or OSError("the name has no address")
 
 
-def secure(line: socket, host: str, clock: Clock) -> socket:
+def start_tls(line: socket, host: str, clock: Clock) -> socket:
     from ssl import create_default_context
 
     line.settimeout(clock.left())
     return create_default_context().wrap_socket(line, server_hostname=host)
 
 
-def exchange(
+def send_request(
     line: socket, target: Target, method: str, headers: Mapping[str, str], clock: Clock
 ) -> tuple[Fetched, str]:
     from http.client import HTTPConnection, IncompleteRead
@@ -300,11 +300,11 @@ def exchange(
     if len(body) <= LIMIT and answer.length:
         raise IncompleteRead(b"")
     names = {name.lower(): value for name, value in answer.getheaders()}
-    text = body[:LIMIT].decode(CHARSETS.get(charset(names), "utf-8"), "replace")
+    text = body[:LIMIT].decode(CHARSETS.get(find_charset(names), "utf-8"), "replace")
     return Fetched(answer.status, names, text, len(body) > LIMIT), answer.getheader("location") or ""
 
 
-def charset(headers: Mapping[str, str]) -> str:
+def find_charset(headers: Mapping[str, str]) -> str:
     """What the headers of an answer (names in lower case) say that its text is written in, in lower case. One that
     is not in CHARSETS is not read: the body is then what UTF-8 makes of it, and proves nothing."""
     for part in headers.get("content-type", "").split(";")[1:]:

@@ -46,29 +46,29 @@ class Process:
         return [self.pid, self.mark]
 
 
-def find(pid: int, world: World) -> Process | None:
+def find_process(pid: int, world: World) -> Process | None:
     """The process of an id, a dead one included; None where there is none. Raises Unverified where that cannot be
     told."""
     if not 0 < pid <= LARGEST:
         raise Unverified(f"{pid} is not the id of a process", "tool")
     if not has_proc():
-        return next(listed(world, ["-p", str(pid)]), None)
-    process = from_proc(pid)
+        return next(list_by_ps(world, ["-p", str(pid)]), None)
+    process = read_proc(pid)
     if process is not None:
-        return process if leads(pid) else None
+        return process if is_process(pid) else None
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return None
     except OSError as error:
         raise Unverified(f"the process {pid} cannot be looked at: {error.strerror}", "world") from None
-    process = from_proc(pid)  # it began just now; or it ended between the two looks
-    if process is None and alive(pid):
+    process = read_proc(pid)  # it began just now; or it ended between the two looks
+    if process is None and is_alive(pid):
         raise Unverified(f"the process {pid} is there, and nothing more is told of it", "world")
     return process
 
 
-def alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     """Whether a process id is in use, by any user."""
     try:
         os.kill(pid, 0)
@@ -79,21 +79,21 @@ def alive(pid: int) -> bool:
     return True
 
 
-def own(world: World) -> list[Process]:
+def list_own(world: World) -> list[Process]:
     """Every living process of this user that has a command line, but for truecall itself and what started it."""
-    processes = list(running(world) if has_proc() else listed(world, ["-A"], os.getuid()))
-    excluded = ancestors({process.pid: process.parent for process in processes})
+    processes = list(scan_proc(world) if has_proc() else list_by_ps(world, ["-A"], os.getuid()))
+    excluded = find_ancestors({process.pid: process.parent for process in processes})
     return [process for process in processes if process.pid not in excluded and process.line and not process.dead]
 
 
-def ancestors(parents: dict[int, int] | None = None) -> set[int]:
+def find_ancestors(parents: dict[int, int] | None = None) -> set[int]:
     """The ids of this process and of all that started it, and 1."""
     known = parents or {}
     related = {1, os.getpid()}
     pid = os.getppid()
     while pid > 1 and pid not in related:
         related.add(pid)
-        above = from_proc(pid) if has_proc() else None
+        above = read_proc(pid) if has_proc() else None
         pid = above.parent if above else known.get(pid, 1)
     return related
 
@@ -103,7 +103,7 @@ def has_proc() -> bool:
     return os.path.exists(f"{PROC}/self/stat")
 
 
-def running(world: World) -> Iterator[Process]:
+def scan_proc(world: World) -> Iterator[Process]:
     """The processes of this user, from /proc."""
     user = os.getuid()
     for name in os.listdir(PROC)[:MOST]:
@@ -115,14 +115,14 @@ def running(world: World) -> Iterator[Process]:
                 continue
         except OSError:
             continue  # it ended between the two looks
-        process = from_proc(int(name))
+        process = read_proc(int(name))
         if process is not None:
             yield process
 
 
-def from_proc(pid: int) -> Process | None:
+def read_proc(pid: int) -> Process | None:
     """Return a process as /proc describes it; None if it is gone."""
-    stat = text(f"{PROC}/{pid}/stat")
+    stat = read_text(f"{PROC}/{pid}/stat")
     # The second field is the program's name in brackets, and may hold blanks and brackets itself.
     fields = stat.rpartition(")")[2].split()
     if len(fields) < 20:
@@ -132,19 +132,19 @@ def from_proc(pid: int) -> Process | None:
     ticks = int(fields[19])
     second = os.sysconf("SC_CLK_TCK")
     started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / second
-    line = " ".join(text(f"{PROC}/{pid}/cmdline").rstrip("\0").split("\0")) if fields[0] not in DEAD else ""
+    line = " ".join(read_text(f"{PROC}/{pid}/cmdline").rstrip("\0").split("\0")) if fields[0] not in DEAD else ""
     return Process(pid, int(fields[1]), fields[0], str(ticks), started, 2 / second, line)
 
 
-def leads(pid: int) -> bool:
+def is_process(pid: int) -> bool:
     """Whether an id is that of a process and not of one of its threads, which the kernel numbers alike."""
-    for line in text(f"{PROC}/{pid}/status").split("\n"):
+    for line in read_text(f"{PROC}/{pid}/status").split("\n"):
         if line.startswith("Tgid:"):
             return line[5:].strip() == str(pid)
     return True
 
 
-def text(path: str) -> str:
+def read_text(path: str) -> str:
     """What a file below /proc says; "" where it is gone or not to be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -164,7 +164,7 @@ def text(path: str) -> str:
         os.close(descriptor)
 
 
-def listed(world: World, which: list[str], user: int | None = None) -> Iterator[Process]:
+def list_by_ps(world: World, which: list[str], user: int | None = None) -> Iterator[Process]:
     """The same by `ps`, for systems without /proc: the command lines are joined there already."""
     environment = {"LC_ALL": "C", "TZ": "UTC"}
     # One option for each: BSD takes all that follows the first `=` for the heading.
@@ -181,10 +181,10 @@ def listed(world: World, which: list[str], user: int | None = None) -> Iterator[
             continue
         line = words[9].rstrip() if len(words) == 10 else ""
         date = " ".join(words[4:9])
-        yield Process(int(words[0]), int(words[1]), words[3], date, seconds(date), 1.0, line)
+        yield Process(int(words[0]), int(words[1]), words[3], date, parse_date(date), 1.0, line)
 
 
-def seconds(date: str) -> float:
+def parse_date(date: str) -> float:
     """The start that ps names, `Sun Nov 29 22:38:09 2026` in UTC, in seconds since the epoch."""
     from calendar import timegm
     from time import strptime

@@ -12,7 +12,7 @@ import os
 import time
 
 from truecall_py.core.types import Finished
-from truecall_py.world.environment import locate, surroundings
+from truecall_py.world.environment import build_environment, locate_program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,44 +91,44 @@ def run(
     try:
         folder = os.getcwd() if cwd is None else os.path.abspath(cwd)
     except OSError:
-        return nothing("the working folder is gone", "world")
+        return make_failure("the working folder is gone", "world")
     if not os.path.isdir(folder):
-        return nothing(f"the folder {folder} is not there", "world")
+        return make_failure(f"the folder {folder} is not there", "world")
     if not argv or not argv[0]:
-        return nothing("the command is empty", "contract")
-    environment = surroundings(env, folder)
-    program, why = locate(argv[0], folder, environment["PATH"])
+        return make_failure("the command is empty", "contract")
+    environment = build_environment(env, folder)
+    program, why = locate_program(argv[0], folder, environment["PATH"])
     if why:
-        return nothing(why, "contract")
+        return make_failure(why, "contract")
     ours: list[int] = []
     theirs: list[int] = []
     group: list[int] = []
     try:
         try:
-            channels(ours, theirs, bool(stdin))
-            start(program, argv, environment, folder, theirs, group)
+            open_channels(ours, theirs, bool(stdin))
+            start_probe(program, argv, environment, folder, theirs, group)
         except (OSError, ValueError) as error:
-            return nothing(not_started(argv[0], error), "contract")
+            return make_failure(explain_start_error(argv[0], error), "contract")
         finally:
-            close(theirs)
+            close_all(theirs)
         (pid,) = group
         outputs = [Output(ours[0], keep), Output(ours[1], keep)]
-        ended = attend(pid, outputs, ours, stdin, until)
-        end(pid)
+        ended = wait_for_end(pid, outputs, ours, stdin, until)
+        kill_group(pid)
         for output in outputs:  # after the kill, so that nobody goes on writing
             pieces = keep // PIECE + 1
             while output.read() > 0 and pieces:
                 pieces -= 1
-        return finished(argv[0], ended, outputs, until - began)
+        return make_result(argv[0], ended, outputs, until - began)
     finally:
         # Whatever is on its way out, DeadlineReached included: nothing of the probe stays behind.
         for pid in group:
             if pid in LIVE:
-                end(pid)
-        close(ours)
+                kill_group(pid)
+        close_all(ours)
 
 
-def finished(name: str, ended: int | str, outputs: list[Output], allowed: float) -> Finished:
+def make_result(name: str, ended: int | str, outputs: list[Output], allowed: float) -> Finished:
     """Return the result for an exit code, "time", or the name of what else took the exit code."""
     stdout, stderr = (output.text() for output in outputs)
     if ended == "time":
@@ -146,11 +146,11 @@ def finished(name: str, ended: int | str, outputs: list[Output], allowed: float)
     return Finished(ended, stdout, stderr, f"{dropped} bytes of its output were not kept" if dropped else "")
 
 
-def nothing(why: str, cause: str) -> Finished:
+def make_failure(why: str, cause: str) -> Finished:
     return Finished(None, "", "", why, cause)
 
 
-def not_started(name: str, error: OSError | ValueError) -> str:
+def explain_start_error(name: str, error: OSError | ValueError) -> str:
     """Return why a program could not be started, as a sentence."""
     if not isinstance(error, OSError):
         return f"{name} cannot be started: its arguments or environment hold a NUL character"
@@ -161,16 +161,16 @@ def not_started(name: str, error: OSError | ValueError) -> str:
     return f"{name} cannot be started: {error.strerror}"
 
 
-def channels(ours: list[int], theirs: list[int], writes: bool) -> None:
+def open_channels(ours: list[int], theirs: list[int], writes: bool) -> None:
     """Fills in `theirs` (standard input, output, error of the probe) and `ours` (the other ends: output,
     error, input). Both lists are filled as descriptors open, so that the caller can close them."""
     if writes:
-        reading, writing = apart(os.pipe())
+        reading, writing = avoid_standard(os.pipe())
     else:
-        (reading,) = apart((os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC),))
+        (reading,) = avoid_standard((os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC),))
     theirs.append(reading)
     for _ in ("stdout", "stderr"):
-        mine, yours = apart(os.pipe())
+        mine, yours = avoid_standard(os.pipe())
         os.set_blocking(mine, False)
         ours.append(mine)
         theirs.append(yours)
@@ -179,7 +179,7 @@ def channels(ours: list[int], theirs: list[int], writes: bool) -> None:
         ours.append(writing)
 
 
-def apart(descriptors: Sequence[int]) -> list[int]:
+def avoid_standard(descriptors: Sequence[int]) -> list[int]:
     """The same descriptors, none of them 0 to 2: a hook may be started with those closed."""
     low = []
     found = []
@@ -188,16 +188,16 @@ def apart(descriptors: Sequence[int]) -> list[int]:
             low.append(descriptor)
             descriptor = os.dup(descriptor)
         found.append(descriptor)
-    close(low)
+    close_all(low)
     return found
 
 
-def close(descriptors: list[int]) -> None:
+def close_all(descriptors: list[int]) -> None:
     while descriptors:
         os.close(descriptors.pop())
 
 
-def start(
+def start_probe(
     program: str, argv: list[str], env: dict[str, str], folder: str, theirs: list[int], group: list[int]
 ) -> None:
     """Starts the probe as leader of a new session and records its number in `group` and LIVE. A signal handler runs
@@ -281,7 +281,7 @@ def start_among_threads(
     return started.pid
 
 
-def attend(pid: int, outputs: list[Output], ours: list[int], stdin: bytes, until: float) -> int | str:
+def wait_for_end(pid: int, outputs: list[Output], ours: list[int], stdin: bytes, until: float) -> int | str:
     """Feeds and reads the probe until it ends: its exit code (negative: a signal), "time" at `until`, or who
     else took its exit code. A third one in `ours` is its standard input, closed when all is written."""
     from select import POLLIN, POLLOUT, poll
@@ -311,7 +311,7 @@ def attend(pid: int, outputs: list[Output], ours: list[int], stdin: bytes, until
             continue
         for descriptor, _ in ready.poll(max(1, int(pause * 1000))):
             if descriptor in ours[2:]:
-                rest = rest[written(descriptor, rest) :]
+                rest = rest[write_some(descriptor, rest) :]
                 if not rest:
                     ready.unregister(descriptor)
                     os.close(ours.pop())
@@ -321,7 +321,7 @@ def attend(pid: int, outputs: list[Output], ours: list[int], stdin: bytes, until
                 pause = 0.001
 
 
-def written(descriptor: int, rest: memoryview) -> int:
+def write_some(descriptor: int, rest: memoryview) -> int:
     """How much of `rest` is done with."""
     try:
         return os.write(descriptor, rest[:PIECE])
@@ -331,7 +331,7 @@ def written(descriptor: int, rest: memoryview) -> int:
         return len(rest)
 
 
-def end(pid: int) -> None:
+def kill_group(pid: int) -> None:
     """Kills what is left of a group, again and again until it is gone, and takes its leader's exit code."""
     limit = time.monotonic() + GRACE
     while True:
@@ -355,4 +355,4 @@ def end(pid: int) -> None:
 def kill_all() -> None:
     """Ends every probe that still runs; for the hook's own way out."""
     for pid in tuple(LIVE):
-        end(pid)
+        kill_group(pid)

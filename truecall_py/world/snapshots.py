@@ -46,17 +46,17 @@ class Snapshot:
 
     def fact(self, check: str, base: str | None, params: dict[str, Any]) -> Any:
         """What a check saw of these parameters; ABSENT where it did not look."""
-        return self.facts.get(key(check, base, params), ABSENT)
+        return self.facts.get(make_key(check, base, params), ABSENT)
 
     def alone(self, check: str, base: str | None, params: dict[str, Any]) -> bool:
         """Whether no other call of the session that looked at the same fact ran at the same time."""
-        wanted = key(check, base, params)
-        for name in entries(self.folder):
+        wanted = make_key(check, base, params)
+        for name in list_entries(self.folder):
             if not name.endswith(SUFFIX) or name == self.name + SUFFIX:
                 continue
             path = os.path.join(self.folder, name)
-            ended = changed(path.removesuffix(SUFFIX) + DONE)
-            other = read(path) if ended is None or ended >= self.at else None
+            ended = read_mtime(path.removesuffix(SUFFIX) + DONE)
+            other = read_snapshot(path) if ended is None or ended >= self.at else None
             if other is None or wanted not in other.facts:
                 continue
             if ended is not None or not (self.outlived(other) or self.told_over(other, name)):
@@ -75,42 +75,42 @@ class Snapshot:
             return False
         if other.turn != self.turn:
             return True
-        for name in entries(self.folder):
+        for name in list_entries(self.folder):
             path = os.path.join(self.folder, name)
-            ended = changed(path.removesuffix(SUFFIX) + DONE) if name.endswith(SUFFIX) else None
+            ended = read_mtime(path.removesuffix(SUFFIX) + DONE) if name.endswith(SUFFIX) else None
             if ended is None or ended > self.at:
                 continue
-            between = read(path)
+            between = read_snapshot(path)
             if between is not None and between.agent == self.agent and other.at < between.at < self.at:
                 return True
         return False
 
 
-def key(check: str, base: str | None, params: dict[str, Any]) -> str:
+def make_key(check: str, base: str | None, params: dict[str, Any]) -> str:
     """By what a fact is found again: the check, what it was asked with every template filled in, and the folder
     in which relative paths start."""
     text = dumps([check, base, sorted(params.items())])
     return f"{check} {sha256(text.encode())}"
 
 
-def word(text: str) -> str:
+def make_name(text: str) -> str:
     """An id as the name of a file: as it is where that is safe, else its digest."""
     return text if 0 < len(text) <= 128 and not set(text) - PLAIN else f"x{sha256(text.encode('utf-8', 'replace'))}"
 
 
-def place(state: str, session: str, call: str) -> tuple[str, str]:
+def locate_snapshot(state: str, session: str, call: str) -> tuple[str, str]:
     """(folder, name without suffix) of a call's snapshot."""
-    return os.path.join(state, FOLDER, word(session)), word(call)
+    return os.path.join(state, FOLDER, make_name(session)), make_name(call)
 
 
-def entries(folder: str) -> list[str]:
+def list_entries(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
     except OSError:
         return []
 
 
-def changed(path: str) -> float | None:
+def read_mtime(path: str) -> float | None:
     """When a file was last changed, in seconds since the epoch; None where there is none."""
     try:
         return os.lstat(path).st_mtime
@@ -118,7 +118,7 @@ def changed(path: str) -> float | None:
         return None
 
 
-def read(path: str) -> Snapshot | None:
+def read_snapshot(path: str) -> Snapshot | None:
     """The snapshot in a file; None for anything that this program would not have written."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -142,42 +142,42 @@ def read(path: str) -> Snapshot | None:
         os.close(descriptor)
 
 
-def find(state: str, session: str, call: str) -> Snapshot | None:
+def find_snapshot(state: str, session: str, call: str) -> Snapshot | None:
     """The snapshot of a call; None where there is none that can be used."""
     if not session or not call:
         return None
-    folder, name = place(state, session, call)
-    snapshot = read(os.path.join(folder, name + SUFFIX))
+    folder, name = locate_snapshot(state, session, call)
+    snapshot = read_snapshot(os.path.join(folder, name + SUFFIX))
     return None if snapshot is None else Snapshot(**{**snapshot.__dict__, "folder": folder, "name": name})
 
 
-def keep(state: str, session: str, call: str, snapshot: Snapshot) -> bool:
+def keep_snapshot(state: str, session: str, call: str, snapshot: Snapshot) -> bool:
     """Writes the snapshot of a call, unless there is one of a call that has not ended: the first look is the one from
     before. False where it could not be kept."""
     if not session or not call:
         return False
-    folder, name = place(state, session, call)
+    folder, name = locate_snapshot(state, session, call)
     text = dumps({"at": float(snapshot.at), "cwd": snapshot.cwd, "agent": snapshot.agent, "turn": snapshot.turn,
-                  "facts": bounded(snapshot.facts)})  # fmt: skip
+                  "facts": bound_facts(snapshot.facts)})  # fmt: skip
     draft = os.path.join(folder, f"{name}-{os.getpid()}{DRAFT}")
     try:
-        descriptor = drafted(draft, lambda: ready(folder, snapshot.at))
+        descriptor = open_draft(draft, lambda: prepare_folder(folder, snapshot.at))
     except OSError:
         return False
     try:
         data = text.encode()
         while data:
             data = data[os.write(descriptor, data) :]
-        put(draft, os.path.join(folder, name))
+        publish_draft(draft, os.path.join(folder, name))
         return True
     except OSError:
         return False
     finally:
         os.close(descriptor)
-        forget(draft)
+        remove_file(draft)
 
 
-def drafted(draft: str, ready: Callable[[], None]) -> int:
+def open_draft(draft: str, ready: Callable[[], None]) -> int:
     """The descriptor of a new draft; `ready` makes its folder, once more where another process cleared it away in
     between, since it was empty and of a session of which nothing was heard for long. Raises OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -189,38 +189,38 @@ def drafted(draft: str, ready: Callable[[], None]) -> int:
         return os.open(draft, flags, 0o600)
 
 
-def ready(folder: str, at: float) -> None:
+def prepare_folder(folder: str, at: float) -> None:
     """Makes the folder of a session, and room in it. Raises OSError for one that is not ours to write in."""
     try:
         found = os.lstat(folder)
     except FileNotFoundError:
         os.makedirs(folder, 0o700, exist_ok=True)
-        clear(os.path.dirname(folder), at - KEPT)
+        clear_sessions(os.path.dirname(folder), at - KEPT)
         found = os.lstat(folder)
     if not modes.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise NotADirectoryError(20, "it is not a folder of ours", folder)
-    if len(entries(folder)) > MANY:
+    if len(list_entries(folder)) > MANY:
         clear_session(folder, at - 3600.0)
 
 
-def put(draft: str, stem: str) -> None:
+def publish_draft(draft: str, stem: str) -> None:
     """Gives the draft its name. An earlier call under the same id that has ended makes way. Raises OSError."""
     try:
         os.link(draft, stem + SUFFIX)
     except FileExistsError:
-        if changed(stem + DONE) is not None:
+        if read_mtime(stem + DONE) is not None:
             os.replace(draft, stem + SUFFIX)
-            forget(stem + DONE)  # a second copy of the hook may have done that
+            remove_file(stem + DONE)  # a second copy of the hook may have done that
 
 
-def forget(path: str) -> None:
+def remove_file(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
         return
 
 
-def bounded(facts: dict[str, Any]) -> dict[str, Any]:
+def bound_facts(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts that fit; what is left out is one that nobody saw."""
     kept, left = {}, LARGEST
     for name, value in facts.items():
@@ -231,7 +231,7 @@ def bounded(facts: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def ended(snapshot: Snapshot) -> None:
+def mark_ended(snapshot: Snapshot) -> None:
     """Marks that the call is over."""
     try:
         path = os.path.join(snapshot.folder, snapshot.name + DONE)
@@ -242,16 +242,16 @@ def ended(snapshot: Snapshot) -> None:
 
 def clear_session(folder: str, before: float) -> None:
     """Removes our own files that are older than `before` (seconds since the epoch) from one session."""
-    for name in entries(folder):
+    for name in list_entries(folder):
         path = os.path.join(folder, name)
-        when = changed(path)
+        when = read_mtime(path)
         if name.endswith((SUFFIX, DONE, DRAFT)) and when is not None and when < before:
-            forget(path)
+            remove_file(path)
 
 
-def clear(root: str, before: float) -> None:
+def clear_sessions(root: str, before: float) -> None:
     """Removes sessions in which nothing happened since `before`. A link is nobody's session."""
-    for name in entries(root):
+    for name in list_entries(root):
         folder = os.path.join(root, name)
         try:
             found = os.lstat(folder)

@@ -4,7 +4,7 @@ connection to itself, or one that nobody answered, for an answer."""
 from __future__ import annotations
 
 from truecall_py.core.errors import Unverified
-from truecall_py.world.http import Clock, addresses_of
+from truecall_py.world.http import Clock, resolve_addresses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,34 +20,34 @@ HERE = "this machine"  # the host where none is named: a server may listen at on
 FAMILIES = ("127.0.0.1", "::1")
 
 
-def address(host: str, port: int) -> str:
+def format_address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def everywhere(port: int, seconds: float) -> str:
+def find_local_listener(port: int, seconds: float) -> str:
     """As `taken`, for whatever address of this machine a program may have chosen for `localhost`."""
     first, second = FAMILIES
     try:
-        found = taken(first, port, seconds / 2)
+        found = find_listener(first, port, seconds / 2)
     except Unverified:
-        found = taken(second, port, seconds / 2)
+        found = find_listener(second, port, seconds / 2)
         if found:
             return found
         raise
-    return found or taken(second, port, seconds / 2)
+    return found or find_listener(second, port, seconds / 2)
 
 
-def taken(host: str, port: int, seconds: float) -> str:
+def find_listener(host: str, port: int, seconds: float) -> str:
     """The address at which a connection was made within `seconds`; "" where every address of the host refused.
     Raises Unverified where neither can be told."""
     clock = Clock(seconds)
-    where = address(host, port)
-    addresses = addresses_of(host, port, clock)
+    where = format_address(host, port)
+    addresses = resolve_addresses(host, port, clock)
     silent = ""
     for number, (family, kind, protocol, _, each) in enumerate(addresses):
         try:
-            if connects(family, kind, protocol, each, clock.left() / (len(addresses) - number)):
-                return address(str(each[0]), port)
+            if can_connect(family, kind, protocol, each, clock.left() / (len(addresses) - number)):
+                return format_address(str(each[0]), port)
         except ConnectionRefusedError:
             continue
         except TimeoutError:
@@ -67,7 +67,7 @@ def absent_family() -> tuple[int, ...]:
     return EADDRNOTAVAIL, EAFNOSUPPORT
 
 
-def connects(family: int, kind: int, protocol: int, where: Any, seconds: float) -> bool:
+def can_connect(family: int, kind: int, protocol: int, where: Any, seconds: float) -> bool:
     from socket import socket
 
     line: socket = socket(family, kind, protocol)
@@ -80,7 +80,7 @@ def connects(family: int, kind: int, protocol: int, where: Any, seconds: float) 
         line.close()
 
 
-def sockets() -> Iterator[tuple[int, int, str]] | None:
+def list_listening() -> Iterator[tuple[int, int, str]] | None:
     """(port, inode, address as the kernel writes it) of every TCP socket of this machine that listens; None where
     the system does not tell."""
     rows: list[str] = []
@@ -91,10 +91,10 @@ def sockets() -> Iterator[tuple[int, int, str]] | None:
         except OSError:
             if path == TABLES[0]:
                 return None  # without IPv6 there is no second table
-    return listening(rows)
+    return parse_rows(rows)
 
 
-def listening(rows: list[str]) -> Iterator[tuple[int, int, str]]:
+def parse_rows(rows: list[str]) -> Iterator[tuple[int, int, str]]:
     for row in rows:
         words = row.split()
         if len(words) > 9 and words[3] == LISTENING:
@@ -102,20 +102,20 @@ def listening(rows: list[str]) -> Iterator[tuple[int, int, str]]:
             yield int(port, 16), int(words[9]), where
 
 
-def identity(host: str, port: int) -> list[int] | None:
+def find_inodes(host: str, port: int) -> list[int] | None:
     """The inodes of the sockets that take connections to a host and port of this machine, sorted: another server has
     others. None where nobody tells."""
     if host not in (HERE, "::1") and host.lower() != "localhost" and not host.startswith("127."):
         return None
-    found = sockets()
+    found = list_listening()
     hosts = FAMILIES if host == HERE or host.lower() == "localhost" else (host,)
-    wanted = {written for host in hosts for written in answering(host)}
+    wanted = {written for host in hosts for written in list_kernel_addresses(host)}
     if found is None:
         return None
     return sorted({inode for number, inode, where in found if number == port and where in wanted})
 
 
-def answering(host: str) -> list[str]:
+def list_kernel_addresses(host: str) -> list[str]:
     """The addresses at which a socket listens that is reached by a literal one, as the kernel writes them: its words
     of 32 bits in the order of the machine. Those that mean every address are among them."""
     import sys
@@ -132,6 +132,6 @@ def answering(host: str) -> list[str]:
     return [written(packed) for packed in (data, bytes(4), mapped, bytes(10) + b"\xff\xff" + bytes(4), bytes(16))]
 
 
-def near(port: int, above: int) -> list[int]:
+def find_ports_above(port: int, above: int) -> list[int]:
     """The ports next above one at which something listens: where a server goes that finds its own taken."""
-    return sorted({number for number, _, _ in sockets() or () if port < number <= port + above})
+    return sorted({number for number, _, _ in list_listening() or () if port < number <= port + above})

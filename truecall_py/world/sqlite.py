@@ -60,7 +60,7 @@ class Database:
         self.ends = world.now() + seconds
         self.immutable = False
         self.seen = self.stamp()
-        where = f"file:{quoted(path)}?mode=ro&cache=private&{self.way()}"
+        where = f"file:{quote_path(path)}?mode=ro&cache=private&{self.way()}"
         try:
             patience = max(0.05, seconds / 2)
             self.base: Connection = sqlite3.connect(where, timeout=patience, uri=True, isolation_level=None)
@@ -193,11 +193,11 @@ class Database:
         """(row, names of the columns) of one SELECT. Raises Unverified, at the end too."""
         import sqlite3
 
-        if first_word(query) not in FIRST_WORDS:
+        if find_first_word(query) not in FIRST_WORDS:
             raise Unverified("the query is no SELECT", "contract")
         try:
             self.refuse_virtual(query)
-            self.base.set_authorizer(authorized)
+            self.base.set_authorizer(authorize_action)
             cursor = self.base.execute(query, values)
             names = [str(column[0]) for column in cursor.description or ()]
             for row in cursor:
@@ -264,7 +264,7 @@ class Database:
         self.base.close()
 
 
-def authorized(action: int, what: str | None, more: str | None, *_: Any) -> int:
+def authorize_action(action: int, what: str | None, more: str | None, *_: Any) -> int:
     """What a query may do: read, and compute with the functions that are known."""
     if action in (SELECT, READ, RECURSIVE):
         return ALLOWED
@@ -283,7 +283,7 @@ def mentions(text: str, name: str) -> bool:
     return False
 
 
-def first_word(query: str) -> str:
+def find_first_word(query: str) -> str:
     """The first word of a statement, in lower case, after blanks and comments."""
     rest = query.lstrip()
     while rest.startswith(("--", "/*")):
@@ -297,7 +297,7 @@ def first_word(query: str) -> str:
     return word.lower()
 
 
-def quoted(path: str) -> str:
+def quote_path(path: str) -> str:
     """A path as it stands in a URI: what means something there is written as a number."""
     import os
 

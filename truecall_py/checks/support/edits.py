@@ -76,11 +76,11 @@ def is_rest_kept(before: str, after: str, edits: list[Edit], wide: bool) -> bool
     each = [(apply_edits(before, edits, coding, False, newline), apply_edits(before, edits, coding, True, newline))
             for coding in ("" if wide else CODINGS[0],) for newline in (False, True)]  # fmt: skip
     clear = [pieces for pieces in made if all(pieces != every or first == every for first, every in each)]
-    kept = [pieces for pieces in clear if keeps_text(list_untouched(pieces), after)]
+    kept = [pieces for pieces in clear if contains_in_order(list_untouched(pieces), after)]
     if after == before or any(squeeze_spaces(join_pieces(pieces)) == squeeze_spaces(after) for pieces in kept):
         return True
-    if any(keeps_text(list_untouched(pieces), after) for pieces in clear):
-        if remove_text(before, after, edits, wide, []):
+    if any(contains_in_order(list_untouched(pieces), after) for pieces in clear):
+        if find_lost_edits(before, after, edits, wide, []):
             return True  # some edits are lost, and the others gave exactly this
         raise Unverified("beside what was kept stands something else than the edits brought", "probe")
     if any(first != every for first, every in each):
@@ -171,7 +171,7 @@ def list_untouched(pieces: Pieces) -> list[str]:
     return [*found, ""] if touching else found
 
 
-def keeps_text(stretches: list[str], after: str) -> bool:
+def contains_in_order(stretches: list[str], after: str) -> bool:
     """Whether `after` contains all pieces in order, the first at its start and the last at its end."""
     if len(stretches) == 1:
         return after == stretches[0]
@@ -196,7 +196,7 @@ def trim_lines(text: str) -> str:
     return "\n".join(line.rstrip(" \t") for line in text.rstrip("\n").split("\n"))
 
 
-def squash(text: str) -> str:
+def keep_letters(text: str) -> str:
     """Return only the letters and digits, which no formatter removes."""
     return "".join(character for character in text if character.isalnum() or character >= "\x80")
 
@@ -206,7 +206,7 @@ def find_states(before: str, after: str, edits: list[Edit], wide: bool) -> list[
     wholes = [join_pieces(pieces) for pieces in find_outcomes(before, edits, wide)]
     if any(after == whole or is_same_text(after, whole, before) for whole in wholes):
         return [LANDED] * len(edits)
-    left_out = remove_text(before, after, edits, wide, wholes)
+    left_out = find_lost_edits(before, after, edits, wide, wholes)
     if left_out:
         return [LOST if number in left_out else LANDED for number in range(len(edits))]
     codings = [""] if wide else [CODINGS[0]] if is_utf8(before) else list(CODINGS[1:])
@@ -231,7 +231,7 @@ def is_same_text(after: str, whole: str, before: str) -> bool:
     return trim_lines(after) == trim_lines(whole) != trim_lines(before)
 
 
-def remove_text(before: str, after: str, edits: list[Edit], wide: bool, wholes: list[str]) -> set[int]:
+def find_lost_edits(before: str, after: str, edits: list[Edit], wide: bool, wholes: list[str]) -> set[int]:
     """Return the fewest edits without which the others give exactly `after`. Empty without any, or if a formatter
     that removes unused imports would leave the same."""
     numbers = range(len(edits))
@@ -266,7 +266,7 @@ def has_imports_only(edit: Edit) -> bool:
 def is_doubled(new: str, after: str, whole: str) -> bool:
     """Whether a line of an edit occurs more often in `after` than it should: the edit may have been applied twice."""
     held, made = after.split("\n"), whole.split("\n")
-    return any(squash(line) and held.count(line) > made.count(line) for line in new.split("\n"))
+    return any(keep_letters(line) and held.count(line) > made.count(line) for line in new.split("\n"))
 
 
 def find_state(before: str, after: str, whole: str, edit: Edit, coding: str) -> str:
@@ -280,9 +280,9 @@ def find_state(before: str, after: str, whole: str, edit: Edit, coding: str) -> 
     ):
         return LANDED
     ours, theirs = old.split("\n"), new.split("\n")
-    removed = squash("".join(line for line in ours if line not in theirs))
-    added = squash("".join(line for line in theirs if line not in ours))
-    then, now = squash(before), squash(after)
+    removed = keep_letters("".join(line for line in ours if line not in theirs))
+    added = keep_letters("".join(line for line in theirs if line not in ours))
+    then, now = keep_letters(before), keep_letters(after)
     if removed and added and added not in now and removed in now and now.count(removed) >= then.count(removed):
         return LOST
     return UNTOLD

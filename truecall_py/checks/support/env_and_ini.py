@@ -131,17 +131,17 @@ def parse_ini(text: str) -> dict[str, Any]:
         elif not mark:
             section[name] = mark_doubt(f"{name[:60]} has no value of its own (line {number})")
         else:
-            section[name] = value if is_safe(value) else mark_doubt(is_unsafe(value))
+            section[name] = value if is_safe(value) else mark_doubt(explain_unsafe(value))
     for section, key, lines in more.values():
         if isinstance(section[key], str):
-            why = next(filter(None, map(is_unsafe, lines)), "")
+            why = next(filter(None, map(explain_unsafe, lines)), "")
             section[key] = mark_doubt(why) if why else "\n".join([section[key], *lines])
     for section in [found, *(each for each in found.values() if isinstance(each, dict) and DOUBT not in each)]:
-        explain_dialect(section)
+        mark_case_twins(section)
     return found
 
 
-def explain_dialect(section: dict[str, Any]) -> None:
+def mark_case_twins(section: dict[str, Any]) -> None:
     """Mark keys as doubtful that differ only in case, because some readers treat them as one key."""
     names: dict[str, list[str]] = {}
     for name, value in section.items():
@@ -180,7 +180,7 @@ def split_line(words: str) -> tuple[str, str, str]:
     return words[:at].rstrip(), words[at], words[at + 1 :]
 
 
-def is_unsafe(value: str) -> str:
+def explain_unsafe(value: str) -> str:
     """Return why readers of INI disagree on a value, or ""."""
     if any(mark in value for mark in (" #", " ;", "\t#", "\t;")):
         return "it holds a # or ; behind a blank, which some readers take for a comment"
@@ -192,4 +192,4 @@ def is_unsafe(value: str) -> str:
 
 
 def is_safe(value: str) -> bool:
-    return not is_unsafe(value)
+    return not explain_unsafe(value)

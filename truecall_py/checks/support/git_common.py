@@ -47,7 +47,7 @@ class Part:
     judged: Callable[[Look, Any], Finding]
 
 
-def raise_unproven(look: Look, was: Any, found: str) -> None:
+def refuse_unproven(look: Look, was: Any, found: str) -> None:
     """Raise Unverified if something does not exist, and no snapshot says whether it did before the call."""
     if was is ABSENT and look.params.get("vacuous") != "ok":
         raise Unverified(f"{found}, but nothing proves that there was before", "harness")
@@ -58,7 +58,7 @@ def shorten(commit: str) -> str:
     return commit[:9] if commit else "nothing"
 
 
-def list_lines(items: list[str], most: int = 4) -> str:
+def join_items(items: list[str], most: int = 4) -> str:
     """Return a few of the items, and the number of the others."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return ", ".join(items[:most]) + more

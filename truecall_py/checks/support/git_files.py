@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.support.git_common import Finding, Look, Part, list_lines, raise_unproven
+from truecall_py.checks.support.git_common import Finding, Look, Part, join_items, refuse_unproven
 from truecall_py.checks.support.outcomes import compare_effect
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import OLD
-from truecall_py.world.git import Repository, top
+from truecall_py.world.git import Repository, find_top
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def judge_clean(look: Look, was: Any) -> Finding:
     now = read_clean(look)
     if now:
         return Finding(False,
-                       f"{len(now)} uncommitted: {list_lines([f'{state} {path}'.strip() for state, path in now])}")
+                       f"{len(now)} uncommitted: {join_items([f'{state} {path}'.strip() for state, path in now])}")
     refuse_hidden_changes(look)
     return Finding(True, "nothing is uncommitted", compare_effect(was, now))
 
@@ -42,11 +42,11 @@ def judge_clean(look: Look, was: Any) -> Finding:
 def refuse_hidden_changes(look: Look) -> None:
     """Raise Unverified if something hides uncommitted work from git's own list."""
     repository = look.repository
-    if os.path.realpath(repository.root()) != os.path.realpath(top(repository.folder)):
+    if os.path.realpath(repository.root()) != os.path.realpath(find_top(repository.folder)):
         raise Unverified(f"the repository's configuration names another work tree: {repository.root()}", "world")
     modules, unwatched = repository.unwatched()
     if unwatched:
-        raise Unverified(f"git was told not to look at {list_lines(unwatched)} (update-index)", "world")
+        raise Unverified(f"git was told not to look at {join_items(unwatched)} (update-index)", "world")
     every = look.params["clean"] == "all"
     for path in modules:
         inside = Repository(look.world, os.path.join(repository.root(), path))
@@ -55,7 +55,7 @@ def refuse_hidden_changes(look: Look) -> None:
             raise Unverified(f"{path} is a submodule with something uncommitted in it: {left[0][1]}", "world")
     excluded = repository.excluded() if every else []
     if excluded:
-        raise Unverified(f"{list_lines(excluded)} is untracked, and left out by this repository's own settings",
+        raise Unverified(f"{join_items(excluded)} is untracked, and left out by this repository's own settings",
                          "world")
 
 
@@ -63,7 +63,7 @@ def refuse_hidden_changes(look: Look) -> None:
 
 
 def describe_staged(params: dict[str, Any]) -> str:
-    return f"{list_lines(params['staged'])} in the index as in the work tree"
+    return f"{join_items(params['staged'])} in the index as in the work tree"
 
 
 def read_pending(look: Look) -> dict[str, list[str]]:
@@ -82,14 +82,14 @@ def judge_staged(look: Look, was: Any) -> Finding:
     repository = look.repository
     for path in look.params["staged"]:
         left = list_unstaged(look, path)
-        later = [row for row in left if changed_later(look, row[1])]
+        later = [row for row in left if may_have_changed_since(look, row[1])]
         certain = [name for state, name in left if (state, name) not in later]
         if certain:
-            return Finding(False, f"not in the index as in the work tree: {list_lines(certain)}")
+            return Finding(False, f"not in the index as in the work tree: {join_items(certain)}")
         # A file that was staged and then written again, such as a log, was staged.
         doubtful = [name for state, name in later if state[0] not in "AM"]
         if doubtful:
-            why = f"{list_lines(doubtful)} changed during the call or after it, and is not staged as it is"
+            why = f"{join_items(doubtful)} changed during the call or after it, and is not staged as it is"
             raise Unverified(why, "probe")
         if not left and not repository.tracked(path) and not repository.changes([path]):
             if os.path.isdir(os.path.join(repository.folder, path)):
@@ -98,7 +98,7 @@ def judge_staged(look: Look, was: Any) -> Finding:
     return Finding(True, describe_staged(look.params), compare_effect(was, read_pending(look)))
 
 
-def changed_later(look: Look, name: str) -> bool:
+def may_have_changed_since(look: Look, name: str) -> bool:
     """Whether a file (relative to the top) may have changed after the call began."""
     began = look.world.began(look.call.duration)
     found = look.world.stat(os.path.join(look.repository.root(), name), follow=False)
@@ -115,8 +115,8 @@ def judge_tracked(look: Look, was: Any) -> Finding:
     now = read_index("tracked", look)
     missing = [path for path, there in now.items() if not there]
     if missing:
-        return Finding(False, f"the index holds nothing at {list_lines(missing)}", blank=True)
-    return Finding(True, f"the index holds {list_lines(list(now))}", compare_effect(was, now))
+        return Finding(False, f"the index holds nothing at {join_items(missing)}", blank=True)
+    return Finding(True, f"the index holds {join_items(list(now))}", compare_effect(was, now))
 
 
 def judge_not_tracked(look: Look, was: Any) -> Finding:
@@ -124,9 +124,9 @@ def judge_not_tracked(look: Look, was: Any) -> Finding:
     now = read_index("not_tracked", look)
     there = [path for path, inside in now.items() if inside]
     if there:
-        return Finding(False, f"the index still holds {list_lines(there)}")
-    found = f"the index holds nothing at {list_lines(list(now))}"
-    raise_unproven(look, was, found)
+        return Finding(False, f"the index still holds {join_items(there)}")
+    found = f"the index holds nothing at {join_items(list(now))}"
+    refuse_unproven(look, was, found)
     return Finding(True, found, compare_effect(was, now))
 
 
@@ -153,8 +153,8 @@ def read_own(look: Look) -> list[str]:
 def judge_own(look: Look, was: Any) -> Finding:
     """Judge `repository` and `cloned`."""
     now = read_own(look)
-    where = list_lines(list_folders(look)[:1])
-    found = f"{list_lines(now)} is a git repository" if now else f"{where} is no git repository of its own"
+    where = join_items(list_folders(look)[:1])
+    found = f"{join_items(now)} is a git repository" if now else f"{where} is no git repository of its own"
     return Finding(bool(now), found, compare_effect(was, now))
 
 
@@ -163,8 +163,8 @@ PARTS = {
     "cloned": Part(lambda params: "a git repository where git clones it to", read_own, judge_own),
     "clean": Part(describe_clean, read_clean, judge_clean),
     "staged": Part(describe_staged, read_pending, judge_staged),
-    "tracked": Part(lambda params: f"{list_lines(params['tracked'])} in the index",
+    "tracked": Part(lambda params: f"{join_items(params['tracked'])} in the index",
                     lambda look: read_index("tracked", look), judge_tracked),
-    "not_tracked": Part(lambda params: f"{list_lines(params['not_tracked'])} in the index no more",
+    "not_tracked": Part(lambda params: f"{join_items(params['not_tracked'])} in the index no more",
                         lambda look: read_index("not_tracked", look), judge_not_tracked),
 }  # fmt: skip

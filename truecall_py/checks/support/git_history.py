@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truecall_py.checks.support.git_common import Finding, Look, Part, list_lines, shorten
+from truecall_py.checks.support.git_common import Finding, Look, Part, join_items, shorten
 from truecall_py.checks.support.outcomes import compare_effect
 from truecall_py.contracts.matchers import describe, has_delta, matches, quote_value
 from truecall_py.core.errors import Unverified
@@ -87,13 +87,13 @@ def judge_unmoved_head(look: Look, now: str, staged_before: bool) -> Finding:
     where = f"HEAD is still at {shorten(now)}" if now else "there is no commit yet"
     staged = look.repository.staged()
     if staged:
-        return Finding(False, f"{where}, and what is staged is not committed: {list_lines(staged)}")
+        return Finding(False, f"{where}, and what is staged is not committed: {join_items(staged)}")
     if staged_before:
         return Finding(False, f"{where}, and what was staged before the call is staged no more")
     if look.params["commit"] == "all":
         changed = [path for _, path in look.repository.changes()]
         if changed:
-            return Finding(False, f"{where}, and changes are not committed: {list_lines(changed)}")
+            return Finding(False, f"{where}, and changes are not committed: {join_items(changed)}")
     return Finding(True, f"{where}, and nothing is staged that could be committed", OLD)
 
 

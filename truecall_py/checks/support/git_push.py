@@ -3,11 +3,11 @@ the remote had the commit before, and whether it moved since."""
 
 from __future__ import annotations
 
-from truecall_py.checks.support.git_common import Finding, Look, Part, list_lines, raise_unproven, shorten
+from truecall_py.checks.support.git_common import Finding, Look, Part, join_items, refuse_unproven, shorten
 from truecall_py.core.errors import Unverified
 from truecall_py.core.record import record
 from truecall_py.core.types import ABSENT, NEW, OLD
-from truecall_py.world.git_remote import addresses, fetch_refs
+from truecall_py.world.git_remote import fetch_refs, list_push_urls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def find_aim(look: Look) -> Aim:
         source, _, target = given.partition(":")
         if not source and target:
             return Aim(remote, "", [target] if target.startswith("refs/") else [BRANCH + target, TAG + target])
-        full = full_name(repository, source, branch)
+        full = find_full_name(repository, source, branch)
         loose = not is_kept(target)
         return Aim(remote, resolve_id(repository, full or source), list_targets(target, full), loose, exact=exact)
     if given in ("HEAD", "@") and branch:
@@ -57,7 +57,7 @@ def find_aim(look: Look) -> Aim:
     if repository.setting(f"remote.{remote}.push"):
         raise Unverified(f"the configuration maps what is pushed to {remote}, {UNSURE}", "probe")
     if given:
-        full = full_name(repository, given, branch)
+        full = find_full_name(repository, given, branch)
         if not full:
             raise Unverified(f"{given} is no branch or tag here, {UNSURE}", "probe")
         return Aim(remote, resolve_id(repository, full), [map_name(repository, full)], exact=exact)
@@ -80,7 +80,7 @@ def find_default_remote(repository: Repository, branch: str) -> str:
     return remotes[0] if len(remotes) == 1 else "origin"
 
 
-def full_name(repository: Repository, name: str, branch: str) -> str:
+def find_full_name(repository: Repository, name: str, branch: str) -> str:
     """Return the full name of the local ref that a push takes, "" without one (an id, HEAD~1)."""
     if name in ("HEAD", "@"):
         return BRANCH + branch if branch else ""
@@ -129,7 +129,7 @@ def read_pushed(look: Look) -> dict[str, Any]:
         seen["source"] = plan.source
         follows = [find_tracking(plan, name) for name in plan.names]
         if not any(follows if plan.source else map(seen["tracking"].get, follows)):
-            for url in addresses(look.repository, plan.remote):
+            for url in list_push_urls(look.repository, plan.remote):
                 seen["remote"][url] = fetch_refs(look.repository, url, plan.names, BEFORE)
     except Unverified:
         pass  # the call itself may create the branch or the remote
@@ -180,14 +180,14 @@ def judge_pushed(look: Look, was: Any) -> Finding:
     if look.params["pushed"] is not True:
         raise Unverified("pushed: false asserts nothing", "contract")
     plan = find_aim(look)
-    findings = [judge_url(look, plan, url, was) for url in addresses(look.repository, plan.remote)]
+    findings = [judge_url(look, plan, url, was) for url in list_push_urls(look.repository, plan.remote)]
     failed = [finding for finding in findings if not finding.holds]
     chosen = (failed or findings)[0]
     if chosen.effect == OLD and plan.source and plan.source == look.repository.head():
         staged = look.repository.staged()
         if staged:
             had = f"{name_remote(plan)} had that commit before the call"
-            why = f"{had}, and these changes are staged and not committed: {list_lines(staged)}"
+            why = f"{had}, and these changes are staged and not committed: {join_items(staged)}"
             raise Unverified(why, "vacuous")
     return chosen
 
@@ -228,7 +228,7 @@ def judge_deletion(look: Look, plan: Aim, url: str, where: str, was: Any) -> Fin
         return Finding(True, found, NEW)
     there = None if was is ABSENT else was["remote"].get(url)
     if there is None:
-        raise_unproven(look, ABSENT, found)
+        refuse_unproven(look, ABSENT, found)
         return Finding(True, found)
     return Finding(True, found, NEW if there else OLD)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from truecall_py.checks.support.git_common import Finding, Look, Part, list_lines, raise_unproven, shorten
+from truecall_py.checks.support.git_common import Finding, Look, Part, join_items, refuse_unproven, shorten
 from truecall_py.checks.support.outcomes import compare_effect
 from truecall_py.core.errors import Unverified
 from truecall_py.core.types import ABSENT, OLD
@@ -64,7 +64,7 @@ def read_refs(field: str, look: Look) -> dict[str, str]:
 
 def describe_ref(params: dict[str, Any]) -> str:
     where = f" at {params['at']}" if params.get("at") else ""
-    return f"the ref {list_lines(params['ref'])}{where}"
+    return f"the ref {join_items(params['ref'])}{where}"
 
 
 def judge_ref(look: Look, was: Any) -> Finding:
@@ -72,7 +72,7 @@ def judge_ref(look: Look, was: Any) -> Finding:
     now = read_refs("ref", look)
     missing = [name for name, at in now.items() if not at]
     if missing:
-        return Finding(False, f"there is no {list_lines(missing)}", blank=True)
+        return Finding(False, f"there is no {join_items(missing)}", blank=True)
     revision = look.params.get("at")
     if revision:
         wanted = look.repository.resolve(f"{revision}^{{}}")
@@ -82,7 +82,7 @@ def judge_ref(look: Look, was: Any) -> Finding:
             at = look.repository.resolve(f"{now[name]}^{{}}")
             if at != wanted:
                 return Finding(False, f"{name} is at {shorten(at)}, and {revision} at {shorten(wanted)}")
-    return Finding(True, list_lines([f"{name} is at {shorten(at)}" for name, at in now.items()]),
+    return Finding(True, join_items([f"{name} is at {shorten(at)}" for name, at in now.items()]),
                    compare_effect(was, now))
 
 
@@ -91,14 +91,14 @@ def judge_no_ref(look: Look, was: Any) -> Finding:
     now = read_refs("no_ref", look)
     there = [f"{name} is at {shorten(at)}" for name, at in now.items() if at]
     if there:
-        return Finding(False, list_lines(there))
+        return Finding(False, join_items(there))
     for name in now:
         follows = f"refs/remotes/{name}"
         if not name.startswith("refs/") and look.repository.ref(follows):
             why = f"there is no branch or tag {name}, but {follows} is there; say which is meant by its full name"
             raise Unverified(why, "contract")
-    found = f"there is no {list_lines(list(now))}"
-    raise_unproven(look, was, found)
+    found = f"there is no {join_items(list(now))}"
+    refuse_unproven(look, was, found)
     return Finding(True, found, compare_effect(was, now))
 
 
@@ -109,7 +109,7 @@ def judge_unmoved(look: Look, was: Any) -> Finding:
     now = read_refs("unmoved", look)
     others = [name for name in now if now[name] != was[name]]
     moved = [f"{name} moved from {shorten(was[name])} to {shorten(now[name])}" for name in others]
-    return Finding(not moved, list_lines(moved) or f"{list_lines(list(now))} as before")
+    return Finding(not moved, join_items(moved) or f"{join_items(list(now))} as before")
 
 
 # -- work trees ------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def judge_no_worktree(look: Look, was: Any) -> Finding:
     if read_no_worktree(look):
         return Finding(False, f"{place} is still a work tree of the repository")
     found = f"{place} is no work tree of the repository"
-    raise_unproven(look, was, found)
+    refuse_unproven(look, was, found)
     return Finding(True, found, OLD if was is False else compare_effect(was, False))
 
 
@@ -154,9 +154,9 @@ PARTS = {
     "branch": Part(lambda params: f"the branch {params['branch']} checked out", read_branch, judge_branch),
     "upstream": Part(lambda params: f"the upstream {params['upstream']}", read_upstream, judge_upstream),
     "ref": Part(describe_ref, lambda look: read_refs("ref", look), judge_ref),
-    "no_ref": Part(lambda params: f"no ref {list_lines(params['no_ref'])}",
+    "no_ref": Part(lambda params: f"no ref {join_items(params['no_ref'])}",
                    lambda look: read_refs("no_ref", look), judge_no_ref),
-    "unmoved": Part(lambda params: f"{list_lines(params['unmoved'])} where it was before the call",
+    "unmoved": Part(lambda params: f"{join_items(params['unmoved'])} where it was before the call",
                     lambda look: read_refs("unmoved", look), judge_unmoved),
     "worktree": Part(lambda params: f"a work tree at {params['worktree']}", read_worktree, judge_worktree),
     "no_worktree": Part(lambda params: f"no work tree at {params['no_worktree']}",

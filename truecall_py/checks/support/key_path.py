@@ -31,15 +31,15 @@ def parse(text: str) -> list[Step]:
             at, name = parse_word(text, at, ".[]")
             steps.append((NAME, name, ""))
         else:
-            raise raise_malformed(text, at)
+            raise build_error(text, at)
         dot = text[at : at + 1] == "."
         at += dot
     if dot:
-        raise raise_malformed(text, at)
+        raise build_error(text, at)
     return steps
 
 
-def raise_malformed(text: str, at: int) -> Unverified:
+def build_error(text: str, at: int) -> Unverified:
     why = f"{text} is no path such as a.b, items[0] or items[name=web].port (character {at + 1})"
     return Unverified(why, "contract")
 
@@ -54,7 +54,7 @@ def parse_bracket(text: str, at: int) -> tuple[int, Step]:
         at, value = parse_word(text, at + 1, "[]=")
         step = (WHERE, key, value)
     if text[at : at + 1] != "]":
-        raise raise_malformed(text, at)
+        raise build_error(text, at)
     return at + 1, step
 
 
@@ -70,12 +70,12 @@ def parse_word(text: str, at: int, ends: str) -> tuple[int, str]:
         while text[at : at + 1] != '"':
             at += text[at : at + 1] == "\\"
             if at >= len(text):
-                raise raise_malformed(text, at)
+                raise build_error(text, at)
             name += text[at]
             at += 1
         at += 1
     if at == start:
-        raise raise_malformed(text, at)
+        raise build_error(text, at)
     return at, name
 
 
@@ -95,7 +95,7 @@ def select_values(value: Any, steps: list[Step]) -> list[tuple[str, Any]]:
             elif kind == ALL:
                 there += list_children(place, held)
             else:
-                there += write_place(place, held, key, wanted)
+                there += select_elements(place, held, key, wanted)
         if len(there) > MOST:
             raise Unverified(f"the path names more than {MOST} values", "probe")
         found = there
@@ -118,14 +118,14 @@ def list_children(place: str, value: Any) -> list[tuple[str, Any]]:
     return [(f"{place}[*]", ABSENT)]
 
 
-def write_place(place: str, value: Any, key: str, wanted: str) -> list[tuple[str, Any]]:
+def select_elements(place: str, value: Any, key: str, wanted: str) -> list[tuple[str, Any]]:
     """Return the elements of a list that are maps with this value at the key; one ABSENT without any."""
     here = f"{place}[{key}={wanted}]"
     items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-    return [(here, item) for item in items if spell_name(item.get(key), wanted)] or [(here, ABSENT)]
+    return [(here, item) for item in items if is_written_as(item.get(key), wanted)] or [(here, ABSENT)]
 
 
-def spell_name(value: Any, wanted: str) -> bool:
+def is_written_as(value: Any, wanted: str) -> bool:
     """Whether a text, number or boolean is written this way."""
     if isinstance(value, bool):
         return wanted == ("true" if value else "false")

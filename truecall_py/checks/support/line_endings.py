@@ -41,7 +41,7 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def find_wide_encoding(told: dict[str, Any]) -> bool:
+def is_utf16(told: dict[str, Any]) -> bool:
     return str(told["bom"]).startswith("UTF-16")
 
 
@@ -51,7 +51,7 @@ def read_view(told: dict[str, Any]) -> str:
     if "text" not in told:
         raise Unverified(f"the content has more than {LARGEST} bytes and is not compared", "probe")
     text = str(told["text"])
-    if find_wide_encoding(told):
+    if is_utf16(told):
         try:
             text = text[2:].encode("latin-1").decode("utf-16-le" if told["bom"] == "UTF-16LE" else "utf-16-be")
         except UnicodeDecodeError:
@@ -78,7 +78,7 @@ def find_style(told: dict[str, Any]) -> str:
 
 def compare_endings(before: dict[str, Any], now: dict[str, Any]) -> str:
     """Return how the line ends changed, or "". Raises Unverified."""
-    if find_wide_encoding(before) or find_wide_encoding(now):
+    if is_utf16(before) or is_utf16(now):
         raise Unverified("line ends of UTF-16 are not looked at", "probe")
     if now["doubled"] > before["doubled"]:
         return f"ends {now['doubled'] - before['doubled']} lines with CR CR LF: each line end was written twice"
@@ -106,7 +106,7 @@ def compare_encoding(before: dict[str, Any], now: dict[str, Any], sent: str | No
     if before["bom"] != now["bom"]:
         lost = f"lost its byte order mark ({before['bom']})"
         return f"begins with a byte order mark ({now['bom']}), and did not before" if now["bom"] else lost
-    if find_wide_encoding(before):
+    if is_utf16(before):
         read_view(now)
         return ""
     if bool(before["nul"]) is not bool(now["nul"]):
@@ -123,8 +123,8 @@ def compare_encoding(before: dict[str, Any], now: dict[str, Any], sent: str | No
     if "text" not in before or "text" not in now:
         raise Unverified(f"the file is larger than {LARGEST} bytes and not UTF-8, and is not compared", "probe")
     stretches = [before["text"]] if rest is None else rest
-    found, at = list_high_bytes(now["text"]), 0
-    for stretch in map(list_high_bytes, stretches):
+    found, at = select_high_bytes(now["text"]), 0
+    for stretch in map(select_high_bytes, stretches):
         place = found.find(stretch, at)
         if place < 0:
             if rest is None:
@@ -147,5 +147,5 @@ def compare_utf8(before: dict[str, Any], now: dict[str, Any], sent: str | None) 
     return ""
 
 
-def list_high_bytes(text: str) -> str:
+def select_high_bytes(text: str) -> str:
     return "".join(character for character in text if character >= "\x80")

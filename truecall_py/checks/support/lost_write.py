@@ -9,7 +9,7 @@ IMPORTS = (b"import ", b"from ", b"use ", b"using ", b"#include ", b"require ")
 LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + bytes(range(0x80, 0x100))
 
 
-def split_lines(data: bytes) -> bytes:
+def unify_lines(data: bytes) -> bytes:
     """Return the text with unified line ends, because clients report LF for files with CRLF. A byte order mark is
     ignored."""
     return data.replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf")
@@ -36,13 +36,13 @@ def is_import_only(sent: bytes, held: bytes) -> bool:
 
 def explain_loss(sent: str, before: str | None, held: bytes) -> str:
     """Return how the content `held` shows that `sent` was lost, or ""."""
-    wanted, found = split_lines(sent.encode("utf-8", "surrogatepass")), split_lines(held)
+    wanted, found = unify_lines(sent.encode("utf-8", "surrogatepass")), unify_lines(held)
     # A formatter may change spacing, quotes and punctuation, and remove unused imports. That is no loss.
     if found.strip() == wanted.strip() or has_same_letters(found, wanted) or is_import_only(wanted, found):
         return ""
     if not found.strip():
         return "is empty" if not held else "holds nothing but white space"
-    if before is not None and found == split_lines(before.encode("utf-8", "surrogatepass")):
+    if before is not None and found == unify_lines(before.encode("utf-8", "surrogatepass")):
         return "is as it was before the call"
     if wanted.startswith(found.rstrip()):
         return f"ends after {len(held)} of {len(wanted)} bytes, in the middle of what was sent"

@@ -20,14 +20,14 @@ MOST, SECONDS = 20_000, 0.3  # entries and time of the search for the same name 
 PASSED = frozenset(("node_modules", "__pycache__", "venv", "target", "dist", "build"))
 
 
-def letter_pairs(name: str) -> set[str]:
+def list_letter_pairs(name: str) -> set[str]:
     low = f" {name.lower()} "
     return {low[index : index + 2] for index in range(len(low) - 1)}
 
 
 def score_likeness(left: str, right: str) -> float:
     """Return the share of neighbouring letters that two names have in common, from 0 to 1 (Dice's coefficient)."""
-    ours, theirs = letter_pairs(left), letter_pairs(right)
+    ours, theirs = list_letter_pairs(left), list_letter_pairs(right)
     return 2 * len(ours & theirs) / (len(ours) + len(theirs))
 
 
@@ -35,8 +35,8 @@ def find_nearest(path: str, world: World, far: bool = False) -> tuple[str, ...]:
     """Return up to LIMIT existing paths that are most like the missing one: in its folder, or in folders with similar
     names. With `far` also files of the same name elsewhere in the project."""
     folder, name = os.path.split(path.rstrip("/"))
-    found = is_alike(folder, name, world)
-    if not found and not list_present(folder or "/", world):
+    found = list_similar(folder, name, world)
+    if not found and not is_present(folder or "/", world):
         found = find_misspelt(path, world)
     if far:  # the same name in another folder is likelier than another name in this folder
         sure = [each for each in found if find_stem(each) == find_stem(name)]
@@ -49,7 +49,7 @@ def find_stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0].lower()
 
 
-def is_alike(folder: str, name: str, world: World) -> list[str]:
+def list_similar(folder: str, name: str, world: World) -> list[str]:
     """Return the entries of a folder with similar names, the most similar first."""
     ranked = sorted(((score_likeness(name, other), other) for other in world.names(folder)[:LONGEST]), reverse=True)
     return [os.path.join(folder, other) for score, other in ranked[:LIMIT] if score >= ALIKE]
@@ -59,28 +59,28 @@ def find_misspelt(path: str, world: World) -> list[str]:
     """Return the same path below folders with similar names."""
     missing: list[str] = []
     folder = path.rstrip("/")
-    while not list_present(folder or "/", world) and folder.strip("/"):
+    while not is_present(folder or "/", world) and folder.strip("/"):
         folder, name = os.path.split(folder)
         missing.insert(0, name)
     if len(missing) > DEEP or not missing:
         return []
     here = [folder or "/"]
     for name in missing[:-1]:
-        here = [other for each in here for other in list_steps(each, name, world)][:LIMIT]
+        here = [other for each in here for other in list_candidate_folders(each, name, world)][:LIMIT]
     exact = [os.path.join(each, missing[-1]) for each in here]
-    found = [each for each in exact if list_present(each, world)]
-    return found or [other for each in here for other in is_alike(each, missing[-1], world)][:LIMIT]
+    found = [each for each in exact if is_present(each, world)]
+    return found or [other for each in here for other in list_similar(each, missing[-1], world)][:LIMIT]
 
 
-def list_steps(folder: str, name: str, world: World) -> list[str]:
+def list_candidate_folders(folder: str, name: str, world: World) -> list[str]:
     """Return the folder of that name, or those with similar names."""
     exact = os.path.join(folder, name)
-    if list_present(exact, world):
+    if is_present(exact, world):
         return [exact]
-    return [each for each in is_alike(folder, name, world) if is_folder(each, world)]
+    return [each for each in list_similar(folder, name, world) if is_folder(each, world)]
 
 
-def list_present(path: str, world: World) -> bool:
+def is_present(path: str, world: World) -> bool:
     """Whether anything exists at a path. An unreadable path is not offered."""
     try:
         return world.stat(path) is not None

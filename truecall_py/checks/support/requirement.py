@@ -16,7 +16,7 @@ DIGITS = frozenset("0123456789")
 def parse_pip(text: str) -> tuple[str, str, bool]:
     """Return (name, required version or "", whether it applies only under a condition). Raises Unverified."""
     text, semicolon, _ = text.strip().partition(";")
-    name = leading_numbers(text)
+    name = read_name(text)
     rest = text[len(name) :].strip()
     if rest.startswith("["):
         rest = rest.partition("]")[2].strip()
@@ -41,7 +41,7 @@ def parse_npm(text: str) -> tuple[str, str, bool]:
     return f"{scope}{slash}{base}", "" if ":" in wanted or "/" in wanted else wanted.strip(), False
 
 
-def allows_pip(version: str, wanted: str) -> bool:
+def is_allowed_by_pip(version: str, wanted: str) -> bool:
     """Whether `wanted` (`>=1.0,<2`) allows an installed version. Raises Unverified if only pip can decide: for
     versions that are more than numbers."""
     for part in wanted.split(","):
@@ -54,19 +54,19 @@ def allows_pip(version: str, wanted: str) -> bool:
         else:
             have, least = parse_release(version.partition("+")[0]), parse_release(asked)
             if have is None or least is None or sign not in ("<", "<=", ">", ">=", "~="):
-                raise raise_unknown(version, wanted)
+                raise build_doubt(version, wanted)
             order = compare_versions(have, least)
             held = order in {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1), "~=": (0, 1)}[sign]
             if held and sign == "~=":
                 if len(least) < 2:
-                    raise raise_unknown(version, wanted)
-                held = pad(have, len(least) - 1)[: len(least) - 1] == least[:-1]
+                    raise build_doubt(version, wanted)
+                held = pad_numbers(have, len(least) - 1)[: len(least) - 1] == least[:-1]
         if not held:
             return False
     return True
 
 
-def allows_npm(version: str, wanted: str) -> bool:
+def is_allowed_by_npm(version: str, wanted: str) -> bool:
     """Whether `wanted` allows an installed version: `1.2.3`, `1.2`, `1.x`, `^1.2.3`, `~1.2.3`, `>=1.2.3`. Raises
     Unverified for a tag, and if only npm can decide."""
     sign = wanted[: len(wanted) - len(wanted.lstrip("=<>^~"))]
@@ -81,35 +81,35 @@ def allows_npm(version: str, wanted: str) -> bool:
         exact = sign in ("", "=") and asked.count(".") >= 2 and asked[0] in DIGITS and " " not in asked
         if exact and have is not None and "-" in asked:
             return False  # a full version, other than the one that is there
-        raise raise_unknown(version, wanted)
+        raise build_doubt(version, wanted)
     if have is None:
         if sign in ("", "=") and len(least) == 3:
             return False
-        raise raise_unknown(version, wanted)
+        raise build_doubt(version, wanted)
     if compare_versions(have, least) < 0:
         return False
     if sign == ">=":
         return True
-    fixed = len(least) if sign in ("", "=") else min(2, len(least)) if sign == "~" else caret_range(least)
-    return pad(have, 3)[:fixed] == least[:fixed]
+    fixed = len(least) if sign in ("", "=") else min(2, len(least)) if sign == "~" else count_fixed_numbers(least)
+    return pad_numbers(have, 3)[:fixed] == least[:fixed]
 
 
-def caret_range(numbers: list[int]) -> int:
+def count_fixed_numbers(numbers: list[int]) -> int:
     """Return how many numbers of a version `^` keeps: up to the first that is not 0."""
     return next((at + 1 for at, number in enumerate(numbers) if number), len(numbers))
 
 
-def raise_unknown(version: str, wanted: str) -> Unverified:
+def build_doubt(version: str, wanted: str) -> Unverified:
     return Unverified(f"whether {version} is one of {wanted[:80]} cannot be told by their spelling", "probe")
 
 
 def compare_versions(left: list[int], right: list[int]) -> int:
     size = max(len(left), len(right))
-    first, second = pad(left, size), pad(right, size)
+    first, second = pad_numbers(left, size), pad_numbers(right, size)
     return (first > second) - (first < second)
 
 
-def leading_numbers(text: str) -> str:
+def read_name(text: str) -> str:
     """Return the part of a text that can be a name."""
     end = 0
     while end < len(text) and text[end] in NAME:
@@ -123,7 +123,7 @@ def meets_specifier(version: str, wanted: str) -> bool:
     if wanted.endswith(".*"):
         prefix = parse_release(wanted[:-2])
         found = parse_release(version.partition("+")[0], loose=True)
-        return prefix is not None and found is not None and pad(found, len(prefix))[: len(prefix)] == prefix
+        return prefix is not None and found is not None and pad_numbers(found, len(prefix))[: len(prefix)] == prefix
     have = version if "+" in wanted else version.partition("+")[0]
     ours, theirs = (text.strip().lower().removeprefix("v") for text in (have, wanted))
     if ours == theirs:
@@ -131,10 +131,10 @@ def meets_specifier(version: str, wanted: str) -> bool:
     left, right = parse_release(ours), parse_release(theirs)
     if left is None or right is None:
         first, second = parse_release(ours, loose=True), parse_release(theirs, loose=True)
-        if first is not None and second is not None and not has_same_prefix(first, second):
+        if first is not None and second is not None and not is_same_release(first, second):
             return False
         raise Unverified(f"whether {version} is {wanted} cannot be told by their spelling", "probe")
-    return has_same_prefix(left, right)
+    return is_same_release(left, right)
 
 
 def parse_release(text: str, loose: bool = False) -> list[int] | None:
@@ -152,10 +152,10 @@ def parse_release(text: str, loose: bool = False) -> list[int] | None:
     return found
 
 
-def has_same_prefix(left: list[int], right: list[int]) -> bool:
+def is_same_release(left: list[int], right: list[int]) -> bool:
     """Whether two versions are the same release, as 1.0 and 1.0.0 are."""
     return compare_versions(left, right) == 0
 
 
-def pad(numbers: list[int], size: int) -> list[Any]:
+def pad_numbers(numbers: list[int], size: int) -> list[Any]:
     return numbers + [0] * (size - len(numbers))

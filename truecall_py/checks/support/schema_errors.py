@@ -36,27 +36,27 @@ def list_phrases(error: dict[str, Any], rules: dict[str, Any], spelt: dict[str, 
     if error["keyword"] == "required":
         for name in error["names"]:
             if name in known:
-                rules[dot_path(place, name)] = known[name]
-        return [f"`{dot_path(place, name)}` is missing" for name in error["names"]]
+                rules[join_path(place, name)] = known[name]
+        return [f"`{join_path(place, name)}` is missing" for name in error["names"]]
     if error["keyword"] in ("additionalProperties", "unevaluatedProperties") and error["names"]:
         found = []
         for name in error["names"]:
             meant = find_nearest(name, [each for each in known if each not in error["given"]])
             sent = quote_value(error["values"].get(name), LONGEST)
             if meant:
-                rules[dot_path(place, meant)] = known[meant]
-                spelt[dot_path(place, meant)] = name
-                found.append(f"`{dot_path(place, name)}` is no field: did you mean `{meant}`? (sent: {sent})")
+                rules[join_path(place, meant)] = known[meant]
+                spelt[join_path(place, meant)] = name
+                found.append(f"`{join_path(place, name)}` is no field: did you mean `{meant}`? (sent: {sent})")
             else:
                 fields = f"; the fields are {', '.join(list(known)[:12])}" if known else ""
-                found.append(f"`{dot_path(place, name)}` is a field too many (sent: {sent}){fields}")
+                found.append(f"`{join_path(place, name)}` is a field too many (sent: {sent}){fields}")
         return found
     if error.get("rule") is not None:
         rules[place or "all of it"] = error["rule"]
     return [f"`{place or 'the arguments'}` is not as it must be (sent: {quote_value(error['value'], LONGEST)})"]
 
 
-def dot_path(place: str, name: str) -> str:
+def join_path(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
 
 

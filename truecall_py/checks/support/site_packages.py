@@ -218,7 +218,7 @@ def explain_broken(path: str, folder: str, world: World) -> str:
     record_file = os.path.join(path, "RECORD")
     if not world.stat(record_file):
         return ""
-    listed = list(find_code(read_text(record_file, world), os.path.basename(path)))
+    listed = list(list_code_files(read_text(record_file, world), os.path.basename(path)))
     # Scripts are outside of the package folder: they are the package only if it has no other file.
     files = [name for name in listed if not is_outside(name, 0)]
     files = files or [name for name in listed if not is_outside(name, 3)]
@@ -234,7 +234,7 @@ def is_outside(name: str, levels: int) -> bool:
     return os.path.normpath(name).startswith(("/", "../" * (levels + 1)))
 
 
-def find_code(text: str, own: str) -> Iterator[str]:
+def list_code_files(text: str, own: str) -> Iterator[str]:
     """Return files of a package other than metadata and compiled ones."""
     for number, line in enumerate(text.split("\n")):
         if number > LISTED:

@@ -147,20 +147,20 @@ def list_kinds(statement: Statement) -> set[str]:
 def find_effects(words: tuple[str, ...]) -> set[str]:
     """Return the kinds of the statement that these words form or begin."""
     first = words[0]
-    if (first in BLOCKS and first != "COPY") or list_bodies(words):
+    if (first in BLOCKS and first != "COPY") or has_body(words):
         raise Unsure("a body of statements")
     if first in EXPLAINS:
         return find_explained(words)
     begun = [at + 1 for at, word in enumerate(words) if word == "("]
     found = {words[at] for at in begun if words[at] in CHANGES and words[at + 1] not in NO_STATEMENT}
     for at in begun:
-        found |= {word for word in find_mains(words, at) if word in CHANGES} if words[at] == "WITH" else set()
+        found |= {word for word in find_main_kinds(words, at) if word in CHANGES} if words[at] == "WITH" else set()
     if first in READS and any(
         word == "INTO" and not CHANGES_INTO.intersection(words[max(at - 3, 0) : at]) for at, word in enumerate(words)
     ):
         found.add("INTO")
     start = next((at for at, word in enumerate(words) if word != "("), 0)
-    return found | (find_mains(words, start) if words[start] == "WITH" else {words[start]})
+    return found | (find_main_kinds(words, start) if words[start] == "WITH" else {words[start]})
 
 
 def find_explained(words: tuple[str, ...]) -> set[str]:
@@ -179,7 +179,7 @@ def find_explained(words: tuple[str, ...]) -> set[str]:
     return {told, *(find_effects(words[at:]) - set(READS))}
 
 
-def find_mains(words: tuple[str, ...], start: int) -> set[str]:
+def find_main_kinds(words: tuple[str, ...], start: int) -> set[str]:
     """Return the statement after the names of the WITH at `start`; if that is uncertain, every candidate. Raises
     Unsure."""
     at = start + (2 if words[start + 1 : start + 2] == ("RECURSIVE",) else 1)
@@ -201,7 +201,7 @@ def find_mains(words: tuple[str, ...], start: int) -> set[str]:
         while words[at] == "(":
             at += 1
         return {words[at] if words[at] in DML else "SELECT"}  # a WITH inside is read separately
-    found = {word for word in outer_words(words[start : find_closing(words, start, 1)]) if word in DML}
+    found = {word for word in list_outer_words(words[start : find_closing(words, start, 1)]) if word in DML}
     if not found:
         raise Unsure("a WITH without a statement")
     return found
@@ -223,7 +223,7 @@ def find_sweeping(text: str) -> list[str]:
     try:
         statements = split_statements(text)
         begun = [
-            statement for statement in statements if statement.words[0] in BLOCKS or list_bodies(statement.words)
+            statement for statement in statements if statement.words[0] in BLOCKS or has_body(statement.words)
         ]
         if begun:
             return []
@@ -232,7 +232,7 @@ def find_sweeping(text: str) -> list[str]:
         fresh: set[str] = set()  # tables that the text itself creates: they had no rows before
         for at, statement in enumerate(statements):
             require_balanced(statement.words)
-            fresh |= is_made(statement.words)
+            fresh |= find_created_tables(statement.words)
             bare = [part for part in split_parts(statement.words) if is_bare(part)]
             if at > undone and any(find_table(part) not in fresh for part in bare):
                 found.append(" ".join(statement.text.split()))
@@ -241,7 +241,7 @@ def find_sweeping(text: str) -> list[str]:
         return []
 
 
-def list_bodies(words: tuple[str, ...]) -> bool:
+def has_body(words: tuple[str, ...]) -> bool:
     """Whether a body of statements follows."""
     if words[0] in ("CREATE", "ALTER") and any(word in BODIES for word in words):
         return True
@@ -259,7 +259,7 @@ def split_parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
         return [words]
     if words[0] != "WITH":
         return []
-    level = outer_words(words)
+    level = list_outer_words(words)
     start = next((number for number, word in enumerate(level) if word in DML), len(level))
     main = level[start:]
     inner = [part for part in list_groups(words) if part[:1] and part[0] in SWEEPS]
@@ -268,7 +268,7 @@ def split_parts(words: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 def is_bare(words: tuple[str, ...]) -> bool:
     """Whether a DELETE or UPDATE has nothing that limits its rows."""
-    level = outer_words(tuple(word for at, word in enumerate(words) if at > 2 or word not in HASTE))
+    level = list_outer_words(tuple(word for at, word in enumerate(words) if at > 2 or word not in HASTE))
     if words[0] == "DELETE":
         whole = level[1:2] == ("FROM",) and len(level) > 2
     else:  # UPDATE table [AS alias] SET column =
@@ -278,7 +278,7 @@ def is_bare(words: tuple[str, ...]) -> bool:
     return whole and not any(word in BOUNDED for word in level)
 
 
-def is_made(words: tuple[str, ...]) -> set[str]:
+def find_created_tables(words: tuple[str, ...]) -> set[str]:
     """Return the table that a CREATE certainly creates, if its name has no quotes or schema."""
     plain = tuple(word for word in words[:5] if word not in ("TEMP", "TEMPORARY", "GLOBAL", "LOCAL", "UNLOGGED"))
     named = plain[:2] == ("CREATE", "TABLE") and plain[2:3] not in (("IF",), ("'",)) and plain[3:4] != ("?",)
@@ -291,7 +291,7 @@ def find_table(words: tuple[str, ...]) -> str:
     return names[0] if names and names[0] != "'" and names[1:2] != ["?"] else ""
 
 
-def outer_words(words: tuple[str, ...]) -> tuple[str, ...]:
+def list_outer_words(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words outside of parentheses."""
     depth, found = 0, []
     for word in words:

@@ -51,11 +51,11 @@ STATIC = {
 }
 
 
-def kind(tool: str) -> str:
+def find_kind(tool: str) -> str:
     return "mcp" if tool.startswith("mcp__") else KINDS.get(tool, "other")
 
 
-def sent(payload: dict[str, Any]) -> bool:
+def recognises(payload: dict[str, Any]) -> bool:
     """Whether a payload is one of Claude Code's, and surely of nobody else's."""
     event = payload.get("hook_event_name")
     return isinstance(event, str) and (event in KNOWN or event in HANDLED) and FOREIGN.isdisjoint(payload)
@@ -85,22 +85,22 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     unfinished = background or about.get("interrupted") is True or bool(payload.get("is_interrupt"))
     unfinished = unfinished or bool(about.get("timedOutAfterMs") and not failed)
     duration = payload.get("duration_ms")
-    what = kind(tool)
+    what = find_kind(tool)
     return ToolCall(
         harness=NAME,
         event=event,
         tool=tool,
         kinds=frozenset((what,)),
-        args=(plain_args := neutral(args)),
+        args=(plain_args := add_path(args)),
         added=tuple(name for name in plain_args if name not in args),
-        files=files(tool, what, args, about, cwd),
+        files=list_files(tool, what, args, about, cwd),
         result=ABSENT if failed else result,
         is_error=is_error,
         text=text,
         reported=UNKNOWN if unfinished else FAILURE if failed else SUCCESS,
-        exit_code=exit_code(what, failed, about, text) if not background else None,
+        exit_code=find_exit_code(what, failed, about, text) if not background else None,
         cwd=cwd,
-        start_cwd=start(what, args, cwd),
+        start_cwd=find_start_folder(what, args, cwd),
         session=str(payload.get("session_id", "")),
         call_id=str(payload.get("tool_use_id", "")),
         agent=str(payload.get("agent_id", "")),
@@ -111,7 +111,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     )
 
 
-def announced(payload: dict[str, Any]) -> ToolCall | None:
+def parse_before(payload: dict[str, Any]) -> ToolCall | None:
     """The call that is about to be made; None for any other event. Its cwd is the folder in which it starts."""
     return payloads.announce(parse, payload, BEFORE)
 
@@ -121,7 +121,7 @@ REFUSED = "<tool_use_error>"
 ONLY = {"PostToolBatch": REFUSED}
 
 
-def refused(payload: dict[str, Any]) -> tuple[ToolCall, ...]:
+def parse_refused(payload: dict[str, Any]) -> tuple[ToolCall, ...]:
     """The calls of a batch that the client refused before they ran (an edit whose text is not there, a file
     that is missing): no other event tells of them. Each is an attempt that failed and said so."""
     rows = payload.get("tool_calls") if payload.get("hook_event_name") == "PostToolBatch" else None
@@ -143,16 +143,16 @@ def refused(payload: dict[str, Any]) -> tuple[ToolCall, ...]:
 hold, refuse = payloads.hold, payloads.refuse
 
 
-def stopping(payload: dict[str, Any]) -> Stop | None:
+def parse_stop(payload: dict[str, Any]) -> Stop | None:
     """The stop that a payload announces; None for any other event."""
-    return payloads.stopping(NAME, payload, "prompt_id")
+    return payloads.parse_stop(NAME, payload, "prompt_id")
 
 
 # Tools whose answers say that a background task has ended.
 WATCHES = ("TaskOutput", "TaskStop")
 
 
-def finished(call: ToolCall) -> dict[str, int | None]:
+def list_ended_tasks(call: ToolCall) -> dict[str, int | None]:
     """The background tasks that have ended by this call's answer, each with its exit code (None: not said)."""
     answer = call.response
     if call.tool not in WATCHES or not isinstance(answer, dict):
@@ -166,14 +166,14 @@ def finished(call: ToolCall) -> dict[str, int | None]:
     return {str(task.get("task_id", "")): code if isinstance(code, int) and not isinstance(code, bool) else None}
 
 
-def neutral(args: dict[str, Any]) -> dict[str, Any]:
+def add_path(args: dict[str, Any]) -> dict[str, Any]:
     """The arguments as sent, with `path` beside the client's own name for it."""
     if "path" in args:
         return args
     return next(({**args, "path": args[name]} for name in PATHS if isinstance(args.get(name), str)), args)
 
 
-def files(
+def list_files(
     tool: str, what: str, args: dict[str, Any], about: dict[str, Any], cwd: str | None
 ) -> tuple[File, ...]:
     path = next((args[name] for name in PATHS if isinstance(args.get(name), str)), None)
@@ -192,7 +192,7 @@ def files(
     )
 
 
-def start(what: str, args: dict[str, Any], cwd: str | None) -> str | None:
+def find_start_folder(what: str, args: dict[str, Any], cwd: str | None) -> str | None:
     """The folder in which the command started. The payload's cwd is the one after it, and follows `cd`."""
     command = args.get("command")
     if what != "shell" or not isinstance(command, str) or cwd is None:
@@ -204,7 +204,7 @@ def start(what: str, args: dict[str, Any], cwd: str | None) -> str | None:
     return None if changes_directory(command) else cwd
 
 
-def exit_code(what: str, failed: bool, about: dict[str, Any], text: str | None) -> int | None:
+def find_exit_code(what: str, failed: bool, about: dict[str, Any], text: str | None) -> int | None:
     """The client gives no exit code: 0 is known only from a plain success, n from the failure's own words."""
     if what != "shell":
         return None
@@ -218,7 +218,7 @@ def exit_code(what: str, failed: bool, about: dict[str, Any], text: str | None) 
     return 0
 
 
-def replaced(call: ToolCall, text: str) -> Any:
+def replace_output(call: ToolCall, text: str) -> Any:
     """The tool's output with `text` in place of its claim, in the complete shape that the client accepts;
     None where there is none that can carry a text."""
     answer = call.response
@@ -251,7 +251,8 @@ def render(event: str, call: ToolCall | None, correction: Correction | None, not
     elif correction is not None:
         answer["decision"] = "block"
         answer["reason"] = correction.text
-        output = replaced(call, correction.text) if call and correction.replace and event == "PostToolUse" else None
+        replaces = call and correction.replace and event == "PostToolUse"
+        output = replace_output(call, correction.text) if call and replaces else None
         if output is not None:
             answer["hookSpecificOutput"] = {"hookEventName": event, "updatedToolOutput": output}
     return Reply(dumps(answer) if answer else "")

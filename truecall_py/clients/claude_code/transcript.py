@@ -147,7 +147,7 @@ class Reader:
     def unanswered(self, name: str) -> Iterator[Made]:
         request = self.asked.pop(name)
         try:
-            call = harness.announced({**request.about, "cwd": request.cwd, "hook_event_name": harness.BEFORE})
+            call = harness.parse_before({**request.about, "cwd": request.cwd, "hook_event_name": harness.BEFORE})
         except PayloadError as error:
             self.lines.damage(error.what, request.line)
             return
@@ -161,7 +161,7 @@ class Reader:
             return
         message, turn.message = turn.message, None
         event = "SubagentStop" if agent else "Stop"
-        stop = harness.stopping({**turn.about, "hook_event_name": event, "last_assistant_message": message})
+        stop = harness.parse_stop({**turn.about, "hook_event_name": event, "last_assistant_message": message})
         if stop is not None:
             waits = any(request.about.get("agent_id", "") == agent for request in self.asked.values())
             yield Said(turn.line, stop, turn.whole and not waits)
@@ -183,5 +183,5 @@ def make_failed(about: dict[str, Any], said: str) -> ToolCall | None:
     """A call that the client, or the tool itself, says has failed."""
     if said.startswith(harness.REFUSED):
         batch = {**about, "hook_event_name": "PostToolBatch", "tool_calls": [{**about, "tool_response": said}]}
-        return next(iter(harness.refused(batch)), None)
+        return next(iter(harness.parse_refused(batch)), None)
     return harness.parse({**about, "hook_event_name": "PostToolUseFailure", "error": said})

@@ -33,7 +33,7 @@ PROJECT_ENV = ""
 STATIC = {"PostToolUse": "modification"}
 
 
-def sent(payload: dict[str, Any]) -> bool:
+def recognises(payload: dict[str, Any]) -> bool:
     """Whether a payload is one of Cline's."""
     return "clineVersion" in payload and "hookName" in payload
 

@@ -31,7 +31,7 @@ KINDS = {"Bash": "shell", "view_image": "read", "list_mcp_resources": "read", "r
 STATIC = {"PostToolUse": "context", "PreToolUse": "guard", "Stop": "stop", "SubagentStop": "stop"}
 
 
-def kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
+def find_kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
     if tool == "apply_patch":
         return apply_patch.classify_patch(changed)
     if tool.startswith("mcp__"):
@@ -41,7 +41,7 @@ def kinds(tool: str, changed: tuple[File, ...]) -> frozenset[str]:
     return frozenset((KINDS.get(tool, "other"),))
 
 
-def sent(payload: dict[str, Any]) -> bool:
+def recognises(payload: dict[str, Any]) -> bool:
     """Whether a payload is one of Codex': nobody else names the turn so."""
     return "turn_id" in payload and isinstance(payload.get("hook_event_name"), str)
 
@@ -65,7 +65,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     changed: tuple[File, ...] = ()
     if tool == "apply_patch" and isinstance(args.get("command"), str):
         changed = apply_patch.list_files(args["command"], cwd)
-    what = kinds(tool, changed)
+    what = find_kinds(tool, changed)
     transcript = payload.get("transcript_path")
     shell = "shell" in what
     return ToolCall(
@@ -73,7 +73,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
         event=event,
         tool=tool,
         kinds=what,
-        args=(plain_args := neutral(args, changed)),
+        args=(plain_args := add_path(args, changed)),
         added=tuple(name for name in plain_args if name not in args),
         files=changed,
         result=result,
@@ -92,7 +92,7 @@ def parse(payload: dict[str, Any]) -> ToolCall | None:
     )
 
 
-def announced(payload: dict[str, Any]) -> ToolCall | None:
+def parse_before(payload: dict[str, Any]) -> ToolCall | None:
     """The call that is about to be made; None for any other event."""
     return payloads.announce(parse, payload, BEFORE)
 
@@ -102,12 +102,12 @@ hold, refuse = payloads.hold, payloads.refuse
 ENDS_UNTOLD = True
 
 
-def stopping(payload: dict[str, Any]) -> Stop | None:
+def parse_stop(payload: dict[str, Any]) -> Stop | None:
     """The stop that a payload announces; None for any other event."""
-    return payloads.stopping(NAME, payload, "turn_id")
+    return payloads.parse_stop(NAME, payload, "turn_id")
 
 
-def inner(call: ToolCall) -> ToolCall:
+def unwrap_call(call: ToolCall) -> ToolCall:
     """The call that the client makes of a command: `apply_patch` with a here-document is a patch to it, applied
     where the command starts; any other command is itself."""
     command = call.args.get("command")
@@ -126,17 +126,18 @@ def inner(call: ToolCall) -> ToolCall:
         return call
     text = f"{command[begin:end]}*** End Patch"
     changed = apply_patch.list_files(text, folder)
-    fields = {"tool": "apply_patch", "kinds": kinds("apply_patch", changed), "files": changed, "start_cwd": folder}
-    return ToolCall(**{**call.__dict__, **fields, "args": neutral({"command": text}, changed)})
+    kinds = find_kinds("apply_patch", changed)
+    fields = {"tool": "apply_patch", "kinds": kinds, "files": changed, "start_cwd": folder}
+    return ToolCall(**{**call.__dict__, **fields, "args": add_path({"command": text}, changed)})
 
 
-def waits(payload: dict[str, Any]) -> ToolCall | None:
+def parse_waiting(payload: dict[str, Any]) -> ToolCall | None:
     """The call that a person is asked about; None for any other event. It has no id of its own."""
     has_tool = isinstance(payload.get("tool_name"), str)
     return payloads.announce(parse, payload, "PermissionRequest") if has_tool else None
 
 
-def neutral(args: dict[str, Any], changed: tuple[File, ...]) -> dict[str, Any]:
+def add_path(args: dict[str, Any], changed: tuple[File, ...]) -> dict[str, Any]:
     """The arguments as sent; a patch of one file gets `path`, and `content` where it adds that file."""
     if len(changed) != 1:
         return args

@@ -210,7 +210,7 @@ class Reader:
             more = {"exit_code": fate.code, "reported": fate.said}
         elif fate.said == FAILURE:
             more = {"reported": FAILURE}
-        call = harness.inner(ToolCall(**{**call.__dict__, **more}))
+        call = harness.unwrap_call(ToolCall(**{**call.__dict__, **more}))
         yield Made(self.lines.number, call, trouble)
 
     def payload(self, name: str, asked: Asked) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class Reader:
         request = self.asked.pop(name)
         self.ended.pop(name, None)
         try:
-            call = harness.announced({**self.payload(name, request), "hook_event_name": harness.BEFORE})
+            call = harness.parse_before({**self.payload(name, request), "hook_event_name": harness.BEFORE})
         except PayloadError as error:
             self.lines.damage(error.what, request.line)
             return
@@ -236,7 +236,7 @@ class Reader:
         message, self.message = self.message, None
         event = "SubagentStop" if self.agent else "Stop"
         about = {"session_id": self.session, "turn_id": self.turn, "agent_id": self.agent, "cwd": self.cwd}
-        stop = harness.stopping({**about, "hook_event_name": event, "last_assistant_message": message})
+        stop = harness.parse_stop({**about, "hook_event_name": event, "last_assistant_message": message})
         if stop is not None:
             yield Said(self.at, stop, self.whole and not self.asked)
 

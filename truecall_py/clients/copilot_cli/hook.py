@@ -42,7 +42,7 @@ PROJECT_ENV = "COPILOT_PROJECT_DIR"
 STATIC = dict.fromkeys(HANDLED, "top context")
 
 
-def sent(payload: dict[str, Any]) -> bool:
+def recognises(payload: dict[str, Any]) -> bool:
     """Whether a payload is one of Copilot CLI's: in its own form; or in that of Claude Code with a time, and without
     what all others in that form name."""
     if all(key in payload for key in ("toolName", "toolArgs", "sessionId")):

@@ -40,7 +40,7 @@ ENDS_LOOP = True  # it can be told to end the loop of the agent (on_exhausted: s
 STATIC = {"AfterTool": "context"}
 
 
-def sent(payload: dict[str, Any]) -> bool:
+def recognises(payload: dict[str, Any]) -> bool:
     """Whether a payload is one of Gemini CLI's."""
     event = payload.get("hook_event_name")
     return isinstance(event, str) and event in OWN_EVENTS

@@ -27,7 +27,7 @@ PROJECT_ENV = ""  # the plugin starts the command in the project's folder
 STATIC = {"tool.execute.after": "append"}
 
 
-def sent(payload: dict[str, Any]) -> bool:
+def recognises(payload: dict[str, Any]) -> bool:
     """Whether a payload is one of OpenCode's: the arguments of a plugin's callback."""
     asks = payload.get("input")
     return not isinstance(payload.get("hook_event_name"), str) and isinstance(asks, dict) and "callID" in asks

@@ -34,7 +34,7 @@ PROJECT_ENV = "QWEN_PROJECT_DIR"
 STATIC = {"PostToolUse": "context", "PostToolUseFailure": "context", "PostToolBatch": "exit 2"}
 
 
-def sent(payload: dict[str, Any]) -> bool:
+def recognises(payload: dict[str, Any]) -> bool:
     """Whether a payload is one of Qwen Code's: in the shape of Claude Code's, with a time and one of its own keys.
     The events of its ancestor, Gemini CLI, are none of its own."""
     event, response = payload.get("hook_event_name"), payload.get("tool_response")

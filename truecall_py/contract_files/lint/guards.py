@@ -7,7 +7,7 @@ import os
 
 from truecall_py.checks import load_check
 from truecall_py.contract_files.lint import walk
-from truecall_py.contract_files.yaml_reader import Path, parse
+from truecall_py.contract_files.yaml_reader import parse
 from truecall_py.contracts.matchers import DELTAS
 from truecall_py.contracts.model import ANSWERED
 from truecall_py.core import paths
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from truecall_py.contract_files.lint.subject import Subject
+    from truecall_py.contract_files.yaml_reader import Path
     from truecall_py.core.types import Problem
 
 GUARDS = ("pre", "requires")

@@ -14,7 +14,7 @@ from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.lint.guards import BEFORE
 from truecall_py.contract_files.lint.receipts import SETTLING
 from truecall_py.contract_files.lint.structure import find_near
-from truecall_py.contract_files.lint.subject import Rule, Subject, parse_parts
+from truecall_py.contract_files.lint.subject import parse_parts
 from truecall_py.contract_files.lint.timing import TIMING
 from truecall_py.contracts import template
 from truecall_py.contracts.facts import ROOTS
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from truecall_py.contract_files.lint.subject import Rule, Subject
     from truecall_py.contract_files.yaml_reader import Path
     from truecall_py.core.types import Problem
 

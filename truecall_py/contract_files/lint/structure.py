@@ -15,13 +15,14 @@ import jsonschema
 from truecall_py import checks
 from truecall_py.contract_files import json_schema
 from truecall_py.contract_files.lint.codes import make_problem
-from truecall_py.contract_files.yaml_reader import Document, Path, quote_scalar
+from truecall_py.contract_files.yaml_reader import quote_scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from truecall_py.contract_files.yaml_reader import Document, Path
     from truecall_py.core.types import Problem
 
 # What people write by mistake: names of other tools, and half-remembered ones.

@@ -12,17 +12,19 @@ from truecall_py.contract_files.formats import FORMATS
 from truecall_py.contract_files.lint import walk
 from truecall_py.contract_files.lint.guards import EFFECTS
 from truecall_py.contract_files.lint.redos import is_slow
-from truecall_py.contract_files.lint.subject import Rule, Subject, parse_parts
+from truecall_py.contract_files.lint.subject import parse_parts
 from truecall_py.contracts import template
 from truecall_py.core.glob import matches_glob
-from truecall_py.core.types import DEADLINE, STOP_DEADLINE, Problem
+from truecall_py.core.types import DEADLINE, STOP_DEADLINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from truecall_py.contract_files.lint.subject import Rule, Subject
     from truecall_py.contract_files.yaml_reader import Path
+    from truecall_py.core.types import Problem
 
 # The tools of the supported clients that run commands. All others have no exit code.
 WITH_EXIT_CODE = ("Bash", "PowerShell", "bash", "powershell", "run_shell_command", "run_commands")
