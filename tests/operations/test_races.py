@@ -135,7 +135,7 @@ def test_a_folder_that_was_cleared_in_between_is_made_again(project, monkeypatch
     left = between(monkeypatch, pending_calls, "clear_sessions", lambda: os.rmdir(folder))
     assert pending_calls.keep_call(state, call, time.time(), "id") and not left
     seen = snapshots.locate_snapshot(state, "s", "c")[0]
-    left = between(monkeypatch, snapshots, "ready", lambda: os.rmdir(seen), after=True)
+    left = between(monkeypatch, snapshots, "prepare_folder", lambda: os.rmdir(seen), after=True)
     assert snapshots.keep_snapshot(state, "s", "c", Snapshot(time.time(), None, {})) and not left
 
 
