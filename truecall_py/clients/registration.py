@@ -57,6 +57,7 @@ class Registration:
     marks: tuple[str, ...]  # files and folders of a project that show that somebody uses the client there
     agent_variables: tuple[str, ...]  # what it sets for the commands that an agent runs; a person's shell has none
     scratch: tuple[str, ...] = ()  # folders of a project into which it writes itself
+    shared: tuple[str, ...] = ()  # other folders of a project that all its git worktrees share
     home_servers: tuple[str, ...] = ()  # files below the home folder that name MCP servers
     project_servers: tuple[str, ...] = ()  # the same below a project, or a folder above it
     beside_servers: tuple[str, ...] = ()  # the same beside the file of the registration

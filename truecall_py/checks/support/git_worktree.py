@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from truecall_py.world.world import World
 
-OWN_FOLDERS = (".git", ".claude", ".codex", ".agents")  # shared by all worktrees on purpose
-
 
 def find_top(folder: str, world: World) -> tuple[str, bool] | None:
     """Return (top level, whether it is a linked worktree) of the checkout around a folder."""
@@ -69,4 +67,12 @@ def find_strayed_checkout(path: str, folder: str | None, world: World) -> str:
     owner = find_top(os.path.dirname(real), world)
     if owner is None or owner[0] != main:
         return ""
-    return "" if os.path.relpath(real, main).split(os.sep)[0] in OWN_FOLDERS else main
+    return "" if os.path.relpath(real, main).split(os.sep)[0] in list_shared_folders() else main
+
+
+def list_shared_folders() -> set[str]:
+    """Return the folders of a main checkout that its worktrees share on purpose: those of git and of the clients."""
+    from truecall_py.clients import NAMES, load_registration
+
+    clients = [load_registration(name) for name in NAMES]
+    return {".git", *(folder for client in clients for folder in (*client.scratch, *client.shared))}

@@ -36,6 +36,7 @@ REGISTRATION = Registration(
     marks=(".codex",),
     agent_variables=("CODEX_SANDBOX", "CODEX_THREAD_ID"),
     scratch=(".codex",),
+    shared=(".agents",),
     home_servers=(".codex/config.toml",),
     project_servers=(".codex/config.toml",),
     beside_servers=("config.toml",),
