@@ -23,8 +23,8 @@ What it cannot see, or tells in its own way:
   - The inside of scripts, hooks and Makefiles is no part of the line and not in the trace; that of a script that is
     sourced is, since the shell itself runs it. Of a script that a shell reads from its input, only programs are seen.
   - The status is None where a command had no end (killed, replaced by `exec` in a subshell, `eval` left by `set -e`)
-    and, for `export`, `set`, ... and functions of the line, at the end of a subshell or of a pipe. `! f` of such
-    a one shows the status after the `!`.
+    and, for `export`, `set`, ... and functions of the line, before and at the end of a subshell, at the end of a pipe,
+    of a line with `if` or `while`, and in any line with `!`.
   - A program in a folder that the line itself puts in front of PATH, one called by path behind a runner, built-ins
     behind `builtin`, and everything after `set +x` of that third kind are not seen.
   - `sh` is bash, with and without the tracer: other shells give no trace. A text printed to stderr may differ.
@@ -54,20 +54,23 @@ KEYS = {"line", "setup", "fails", "exit", "varies", "broken", "note"}
 Record = Mapping[str, Any]
 
 # Programs that exist nowhere or need a network: they print their own words and end with 0, or as the record says.
-STUBS = frozenset(
-    "pytest tox ruff mypy black isort flake8 uv poetry pip pip3 pre-commit alembic uvicorn django-admin "
-    "npm npx yarn pnpm bun node tsc eslint prettier jest vitest vite playwright next "
-    "make cmake ninja gcc cargo rustc go gofmt golangci-lint gradle mvn java dotnet "
-    "docker docker-compose kubectl helm terraform aws gcloud gh ssh scp rsync curl wget "
-    "psql mysql redis-cli sqlite3 systemctl bundle rails rspec php composer phpunit jq rg deploy".split()
-)
+STUBS = frozenset((
+    "pytest", "tox", "ruff", "mypy", "black", "isort", "flake8", "uv", "poetry", "pip", "pip3", "pre-commit",
+    "alembic", "uvicorn", "django-admin", "npm", "npx", "yarn", "pnpm", "bun", "node", "tsc", "eslint",
+    "prettier", "jest", "vitest", "vite", "playwright", "next", "make", "cmake", "ninja", "gcc", "cargo",
+    "rustc", "go", "gofmt", "golangci-lint", "gradle", "mvn", "java", "dotnet", "docker", "docker-compose",
+    "kubectl", "helm", "terraform", "aws", "gcloud", "gh", "ssh", "scp", "rsync", "curl", "wget", "psql",
+    "mysql", "redis-cli", "sqlite3", "systemctl", "bundle", "rails", "rspec", "php", "composer", "phpunit",
+    "jq", "rg", "deploy",
+))  # fmt: skip
 # These run what their words say, so what they start is part of the line.
-RUNNERS = frozenset("timeout env nice nohup sudo xargs find setsid stdbuf".split())
+RUNNERS = frozenset(("timeout", "env", "nice", "nohup", "sudo", "xargs", "find", "setsid", "stdbuf"))
 # Built-ins that run no text of the line, as functions.
 LEAVES = (
-    "cd pushd popd dirs pwd echo printf test [ true false : read mapfile readarray kill wait umask unset type hash "
-    "shopt trap jobs disown command let alias unalias times ulimit"
-).split()
+    "cd", "pushd", "popd", "dirs", "pwd", "echo", "printf", "test", "[", "true", "false", ":", "read",
+    "mapfile", "readarray", "kill", "wait", "umask", "unset", "type", "hash", "shopt", "trap", "jobs", "disown",
+    "command", "let", "alias", "unalias", "times", "ulimit",
+)  # fmt: skip
 FUNCTIONS = frozenset((*LEAVES, "exit", "eval", "source", "."))
 
 _PATH = re.compile(r"(?:\.{0,2}/)?[\w.@+-]+(?:/[\w.@+-]+)+|\.{0,2}/[\w.@+-]+")
@@ -141,7 +144,7 @@ class _Run:
         self.add_tracer()
         code, out, _ = self.start(f". '{self.prologue}'\n{self.line}", self.wrapped)
         log = self.log.read_bytes().decode("utf-8", "surrogateescape")
-        return Trace(code, read_log(log, {*self.names, *self.paths}, code), self.normal(out), self.read_files())
+        return Trace(code, read_log(log, {*self.names, *self.paths}, self.line, code), self.normal(out), self.read_files())
 
     def add_programs(self) -> None:
         """Link every program that the line or its setup names, stand-ins among them, into `plain`."""
@@ -231,8 +234,10 @@ class _Run:
         return text.replace(str(self.wrapped), "PROGRAMS").replace(str(self.plain), "PROGRAMS").replace(str(self.root), "ROOT")
 
 
-def read_log(log: str, logged: set[str], code: int) -> list[Traced]:
+def read_log(log: str, logged: set[str], line: str, code: int) -> list[Traced]:
     """The commands that a log tells of; `logged` are the names that log themselves, `code` is how the line ended."""
+    hidden = re.search(r"(?<![^\s;&|()])!\s", line)  # `! f`: what the next command sees is not the status of f
+    last = not re.search(r"\b(if|elif|while|until)\b", line)  # else the exit code may not be that of the last command
     commands: list[Traced] = []
     open_: dict[str, Traced] = {}
     waiting: list[tuple[str, int, Traced]] = []  # process and depth of commands whose status shows later
@@ -251,15 +256,17 @@ def read_log(log: str, logged: set[str], code: int) -> list[Traced]:
             open_.pop(who).status = int(more[0])
         elif kind == "D":
             for item in [item for item in waiting if item[0] == who and item[1] >= int(more[1] or 0)]:
-                item[2].status = int(more[0])
+                item[2].status = None if hidden else int(more[0])
                 waiting.remove(item)
         elif kind == "X":
+            # A subshell began since: what comes later is no word about the commands before it.
+            waiting = [item for item in waiting if item[0] == who or item[1] < int(more[0] or 0)]
             words = split_trace(rest)
             if words and not _is_own(words, more[1]) and words[0] not in {*logged, *FUNCTIONS, *missing}:
                 commands.append(Traced(words, None))
                 waiting.append((who, int(more[0] or 0), commands[-1]))
     for who, _, traced in waiting:
-        traced.status = code if who == main else None
+        traced.status = code if who == main and last and not hidden else None
     return commands
 
 
