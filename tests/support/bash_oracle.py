@@ -32,6 +32,7 @@ What it cannot see, or tells in its own way:
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
@@ -40,7 +41,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,9 +49,18 @@ from typing import Any
 import yaml
 
 LINES = Path(__file__).parent.parent / "data" / "shell_lines.yaml"
-BASH = shutil.which("bash") or ""
 KEYS = {"line", "setup", "fails", "exit", "varies", "broken", "note"}
 Record = Mapping[str, Any]
+
+
+def _find_bash() -> str:
+    """The path of a bash that can trace into a file of its own (4.4 and later); "" if there is none."""
+    bash = shutil.which("bash") or ""
+    asked = [bash, "--norc", "-c", "echo $((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))"]
+    return bash if bash and int(subprocess.run(asked, capture_output=True, check=True).stdout) >= 404 else ""
+
+
+BASH = _find_bash()
 
 # Programs that exist nowhere or need a network: they print their own words and end with 0, or as the record says.
 STUBS = frozenset((
@@ -148,7 +157,7 @@ class _Run:
 
     def add_programs(self) -> None:
         """Link every program that the line or its setup names, stand-ins among them, into `plain`."""
-        text = self.line + "\n" + self.record.get("setup", "")
+        text = f"{self.line}\n{self.record.get('setup', '')}".replace("\\n", " ")
         found = set(_NAME.findall(text)) | {"bash", "sh"}
         scripts = {"sudo": _SUDO, "sh": f'#!/bin/sh\nexec {BASH} "$@"\n'}
         python = f'#!/bin/sh\n[ "$1" = -m ] && [ "$2" != json.tool ] && exec "{self.plain}/.stub" "${{0##*/}}" "$@"\nexec {_python()} "$@"\n'
@@ -194,7 +203,7 @@ class _Run:
         path = f"{programs}:{os.defpath}"
         (self.home / ".bash_profile").write_text(f"PATH='{path}'\n")
         env = {"PATH": path, "HOME": str(self.home), "LC_ALL": "C", "TERM": "dumb", "TMPDIR": str(self.home)}
-        env.update({"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "PYTHONDONTWRITEBYTECODE": "1"})
+        env.update({"GIT_CONFIG_NOSYSTEM": "1", "GIT_CEILING_DIRECTORIES": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"})
         for who in ("AUTHOR", "COMMITTER"):
             env.update({f"GIT_{who}_NAME": "a", f"GIT_{who}_EMAIL": "a@b.c", f"GIT_{who}_DATE": "2024-01-01T00:00:00Z"})
         ended, low = os.pipe()
@@ -206,11 +215,13 @@ class _Run:
                 stderr=subprocess.PIPE, start_new_session=True, pass_fds=(held,),
             ) as process:  # fmt: skip
                 os.close(held)
+                quiet: list[Any] = []
                 try:
                     out, err = process.communicate(timeout=_LIMIT)
-                    select.select([ended], [], [], _LIMIT)
+                    quiet = select.select([ended], [], [], _LIMIT)[0]
                 finally:
-                    _end_group(process.pid)
+                    if not quiet:
+                        _end_group(process.pid)
         finally:
             os.close(ended)
         code = process.returncode if process.returncode >= 0 else 128 - process.returncode
@@ -327,11 +338,8 @@ def _write_program(path: Path, text: str) -> None:
 
 def _end_group(group: int) -> None:
     """End what a line left running."""
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # nothing is left
         os.killpg(group, signal.SIGKILL)
-        time.sleep(0.01)
-    except (ProcessLookupError, PermissionError):  # nothing is left
-        pass
 
 
 _SUDO = """#!/bin/sh
@@ -374,6 +382,7 @@ case $name in
         case $word in
           --*) ;;
           -*c*) seen=1;;
+          -s) over=1;;
           -*|+*) ;;
           *)
             if [ "$seen" ]; then
@@ -392,9 +401,11 @@ if [ -z "$keep" ]; then
   case $PATH in *'<TRACED>'*) PATH=${PATH%%'<TRACED>'*}'<PLAIN>'${PATH#*'<TRACED>'};; esac
 fi
 exec 9<&0
+child= signal=
+for each in TERM HUP INT USR1; do trap "signal=$each; [ -z \\"\\$child\\" ] || kill -$each \\$child 2>/dev/null" $each; done
 "$real" "$@" <&9 9<&- &
 child=$!
-for each in TERM HUP INT USR1; do trap "kill -$each $child 2>/dev/null" $each; done
+[ -z "$signal" ] || kill -$signal "$child"
 wait "$child"
 status=$?
 while kill -0 "$child" 2>/dev/null; do wait "$child"; status=$?; done
