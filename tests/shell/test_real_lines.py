@@ -73,6 +73,7 @@ def test_the_tracer_changes_nothing(record: Record, tmp_path: Path):
     plain, traced = run_plain(record, tmp_path / "plain"), run_line(record, tmp_path / "traced")
     assert traced.exit_code == plain.exit_code
     assert set(traced.files) == set(plain.files)
+    assert all(each.words and "__tc" not in " ".join(each.words) for each in traced.commands)
     if record.get("varies"):
         return
     assert traced.stdout == plain.stdout

@@ -25,6 +25,8 @@ What it cannot see, or tells in its own way:
   - The status is None where a command had no end (killed, replaced by `exec` in a subshell, `eval` left by `set -e`)
     and, for `export`, `set`, ... and functions of the line, before and at the end of a subshell, at the end of a pipe,
     of a line with `if` or `while`, and in any line with `!`.
+  - A function of the line that has the name of a program or built-in, or that is unset and then called, may be missing.
+  - A `trap` without words prints the tracer's own trap, and `type cd` a function: no line may print these.
   - A program in a folder that the line itself puts in front of PATH, one called by path behind a runner, built-ins
     behind `builtin`, and everything after `set +x` of that third kind are not seen.
   - `sh` is bash, with and without the tracer: other shells give no trace. A text printed to stderr may differ.
